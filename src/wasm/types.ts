@@ -1,0 +1,231 @@
+/** What one row shows. Absent properties do not apply to the row. */
+export interface Row {
+  /** Assigned once, never reused, never changed. */
+  id: number;
+  kind: RowKind;
+  state: RowState;
+  /** Show a spinner. */
+  busy: boolean;
+  /** Identity on the wire, where there is one. */
+  key?: string;
+  /** The row inside which this one is drawn. */
+  parent?: number;
+  text?: string;
+  /** Interface text as a catalogue key, never prose. */
+  message?: Message;
+  tool?: Tool;
+  /** Byte-count rows: the UTF-8 bytes received so far, and the same as a label such as `1.3 KB`. */
+  bytes?: { count: number; label: string };
+  /** Milliseconds; set once nothing has come for 5 s, cleared by the next byte. */
+  quietSince?: number;
+  error?: { message: string; code?: string; retryable?: boolean };
+  images?: { url: string; mediaType?: string }[];
+  files?: { url?: string; name?: string; mediaType?: string }[];
+  sources?: { url: string; title?: string }[];
+  /** A cap or the provider's length limit cut this row's content. */
+  truncated?: boolean;
+  /** Milliseconds, on the clock the page gave. */
+  startedAt?: number;
+  endedAt?: number;
+  meta?: { [key: string]: unknown };
+}
+
+export type RowKind =
+  | "user" | "text" | "reasoning" | "tool" | "tool-preparing" | "question" | "permission"
+  | "notice" | "error" | "retry" | "compaction" | "summary" | "image" | "custom";
+
+export type RowState =
+  | "streaming" | "preparing" | "pending" | "running" | "done"
+  | "failed" | "cancelled" | "interrupted" | "expired";
+
+/** Interface text: `key` names an entry of the page's catalogue, `params` fill its gaps. */
+export interface Message {
+  key: string;
+  params?: { [name: string]: string | number };
+}
+
+export interface Tool {
+  /** Empty until the wire has named it. */
+  name: string;
+  callId?: string;
+  title?: string;
+  kind?: string;
+  /** Arguments as received: JSON text. */
+  input: string;
+  /** The arguments ended and are well-formed. */
+  inputDone: boolean;
+  /** The arguments piece by piece as they stream: one entry a leaf value, in order of arrival. */
+  fields?: ToolField[];
+  /** More leaf values came than the preview keeps; the arguments themselves are whole. */
+  fieldsTruncated?: boolean;
+  output?: string;
+  isError?: boolean;
+}
+
+export interface ToolField {
+  path: (string | number)[];
+  /** A string's content; a number's or literal's text; a container deeper than the preview as JSON text. */
+  text: string;
+  /** The value ended. */
+  closed: boolean;
+}
+
+/**
+ * A change of a row: an absent property stays, `null` clears it. `tool` is merged one level deep,
+ * and inside it `fields` by index, so that opening or closing one field never repeats the others.
+ */
+export type RowPatch = { [K in keyof Omit<Row, "id" | "tool">]?: Row[K] | null } & {
+  tool?: { [K in keyof Omit<Tool, "fields">]?: Tool[K] | null } & {
+    fields?: { [index: number]: Partial<ToolField> } | null;
+  };
+};
+
+export type AppendField = "text" | "tool.input" | "tool.output" | `tool.fields[${number}].text`;
+
+export type PanelName =
+  | "activity" | "plan" | "usage" | "commands" | "mode" | "queue" | "session" | "connection" | "state";
+
+/** What is shown once beside the list. */
+export interface Panels {
+  activity: { state: "idle" | "waiting" | "streaming" | "retrying" | "stalled" };
+  usage?: Usage;
+  [name: string]: { [key: string]: unknown } | undefined;
+}
+
+/** Tokens as the provider last reported them. */
+export type Usage = {
+  inputTokens?: number;
+  outputTokens?: number;
+  totalTokens?: number;
+  reasoningTokens?: number;
+  cachedTokens?: number;
+};
+
+export type RowOp =
+  | { op: "insert"; id: number; before: number | null; row: Row }
+  | { op: "append"; id: number; field: AppendField; keep?: number; text: string }
+  | { op: "update"; id: number; patch: RowPatch }
+  | { op: "remove"; id: number }
+  | { op: "panel"; name: PanelName; patch: { [key: string]: unknown } }
+  | { op: "reset" };
+
+export type FormatName = "openai-chat";
+
+/** When pending changes are handed out. `"frame"`: the next animation frame; a number: at most every so many milliseconds. */
+export type Cadence = "frame" | number;
+
+/** Caps; each has a default, see the crate's `Limits`. */
+export interface Limits {
+  recordBytes?: number;
+  recordValues?: number;
+  toolInputBytes?: number;
+  textBytes?: number;
+  nesting?: number;
+  previewDepth?: number;
+  previewFields?: number;
+  previewKeyBytes?: number;
+  openBlocks?: number;
+  rows?: number;
+  faults?: number;
+}
+
+export interface ChatOptions {
+  /** Format of the default stream. */
+  format?: FormatName;
+  cadence?: Cadence;
+  limits?: Limits;
+}
+
+export interface StreamOptions {
+  format?: FormatName;
+  /** The row inside which this stream's rows are drawn, such as the call that started a sub-agent. */
+  parent?: number;
+}
+
+export interface Stats {
+  bytes: number;
+  /** Every record is counted once, by its worst outcome. */
+  records: { total: number; faulted: number; late: number; skipped: number; applied: number; noop: number };
+  /** Bytes that came after the stream had ended; they were dropped. */
+  lateBytes: number;
+  /** Comments, empty payloads: signs of life that are no records. */
+  pings: number;
+}
+
+export interface ChatStats extends Stats {
+  streams: number;
+  rows: number;
+  ops: number;
+  batches: number;
+}
+
+export interface Fault {
+  /** Number of the stream, from 1. */
+  stream: number;
+  /** Byte offset in the stream at which the record starts. */
+  offset: number;
+  /** What is wrong, as a code such as `json`, `utf-8`, `nesting`. */
+  reason: string;
+  /** The record's first bytes, as text. */
+  excerpt: string;
+}
+
+export type StreamEnd = "done" | "interrupted" | "cancelled";
+
+/** A row by its id, or a call by its stream and wire id. */
+export type ToolRef = number | { stream: ChatStream; callId: string };
+
+/** One source feeding a chat: a response, a socket, an agent. */
+export interface ChatStream {
+  readonly id: number;
+  /** `null` while the stream lives. */
+  readonly end: StreamEnd | null;
+  /** Bytes or text of the wire, cut anywhere. */
+  push(data: Uint8Array | ArrayBuffer | string): void;
+  /** One record as an object. */
+  pushMessage(message: object): void;
+  /** The source ended; what is still open becomes interrupted unless the wire had ended it. Idempotent. */
+  finish(): StreamEnd;
+  abort(reason?: string): void;
+  /** Opens the stream again for a replay of what it already brought. */
+  restart(options?: { from: "beginning" }): void;
+  /**
+   * Reads a response or a byte stream to its end. A response with an error status becomes an error row.
+   * Rejects when reading fails, after an error row; aborting `signal` is no failure.
+   */
+  pipe(
+    source: Response | ReadableStream<Uint8Array>,
+    options?: { signal?: AbortSignal },
+  ): Promise<{ end: StreamEnd; stats: Stats }>;
+  stats(): Stats;
+  faults(): Fault[];
+}
+
+/** One chat. */
+export interface ChatRowsApi {
+  push(data: Uint8Array | ArrayBuffer | string): void;
+  pushMessage(message: object): void;
+  stream(options?: StreamOptions): ChatStream;
+  /** Shows what the user said; the wire's echo of it is the same row. Returns the row's id. */
+  addUser(text: string): number;
+  toolStarted(ref: ToolRef): void;
+  toolProgress(ref: ToolRef, progress: { output?: string; append?: string; title?: string }): void;
+  toolResult(ref: ToolRef, result: { output?: string; isError?: boolean }): void;
+  rows(): Row[];
+  panels(): Panels;
+  /** The arguments of an executable call; `undefined` for any other. */
+  args(rowId: number): unknown;
+  stats(): ChatStats;
+  faults(): Fault[];
+  /** Plain ops: first a reset and inserts, then each batch. Never called from inside a push. Returns the stop function. */
+  subscribe(listener: (ops: RowOp[]) => void): () => void;
+  /** The same as numbers and one string, for renderers; see `rows.js`. */
+  subscribeBuffer(listener: (words: Uint32Array, text: string) => void): () => void;
+  onFault(listener: (fault: Fault) => void): () => void;
+  snapshot(): object;
+  truncateFrom(rowId: number): void;
+  reset(): void;
+  /** Hands out what is pending now instead of at the next frame. */
+  flush(): void;
+  dispose(): void;
+}
