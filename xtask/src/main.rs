@@ -1,1 +1,98 @@
-fn main() {}
+//! `cargo xtask`: the project's own commands, and all the set-up that they
+//! need on a machine with Rust and a C compiler.
+
+mod boundary;
+mod command;
+mod demo;
+mod package;
+mod project;
+mod replay;
+mod setup;
+mod size;
+mod test;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use lexopt::prelude::*;
+
+use crate::package::Kind;
+use crate::project::Project;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  demo [--port N] [--no-open]
+          Build the package and serve the demo page on 127.0.0.1, from port N on
+          (8080); shows it in a browser where there is a desktop.
+  test [--only STEP …] [--list]
+          Run every check, or the named steps; --list names them.
+  replay --format F [--rows | --ops | --panels | --faults | --stats]
+         [--cut N | --cut-seed S] [--tagged] [--no-finish] FILE | -
+          Read a recording and print what a page would be told, as JSON lines.
+  dist    Build the release package in target/dist and check its size.
+  size [--update]
+          Check the release package against size.toml; --update records it.
+
+Every command installs what it needs the first time: into target/, into a
+cache folder that all clones share, through rustup, or with apt-get where
+that is allowed. What cannot be had is named, with the command that gets it.
+";
+
+fn main() -> ExitCode {
+    match dispatch() {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch() -> Result<ExitCode> {
+    let mut arguments = lexopt::Parser::from_env();
+    let command = match arguments.next()? {
+        Some(Value(command)) => command.string()?,
+        None | Some(Long("help") | Short('h')) => {
+            print!("{HELP}");
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(option) => return Err(option.unexpected().into()),
+    };
+    match command.as_str() {
+        "demo" => demo::run(&Project::load()?, arguments)?,
+        "test" => return test::run_steps(&Project::load()?, arguments),
+        "replay" => {
+            let rest = arguments.raw_args()?.map(|argument| argument.string());
+            return Ok(replay::run(rest.collect::<Result<_, _>>()?));
+        }
+        "dist" => dist(arguments)?,
+        "size" => size(arguments)?,
+        "help" => print!("{HELP}"),
+        unknown => bail!("there is no command `{unknown}`: `cargo xtask` lists them"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn dist(mut arguments: lexopt::Parser) -> Result<()> {
+    if let Some(argument) = arguments.next()? {
+        return Err(argument.unexpected().into());
+    }
+    let project = Project::load()?;
+    let package = package::build(&project, Kind::Release)?;
+    println!("package: {}", package.display());
+    size::gate(&project, &package, size::Mode::Check)
+}
+
+fn size(mut arguments: lexopt::Parser) -> Result<()> {
+    let mut mode = size::Mode::Check;
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Long("update") => mode = size::Mode::Record,
+            _ => return Err(argument.unexpected().into()),
+        }
+    }
+    let project = Project::load()?;
+    let package = package::build(&project, Kind::Release)?;
+    size::gate(&project, &package, mode)
+}

@@ -1,0 +1,183 @@
+//! From nothing to an open browser and back: server, WebDriver, session.
+
+use std::fs;
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::panic::{AssertUnwindSafe, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use fantoccini::{Client, ClientBuilder};
+use futures_util::FutureExt;
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Map, Value};
+use serve::{Mount, Server};
+
+use crate::Page;
+
+/// A browser: its name, its driver, and the part of `webdriver.json` that is its own.
+struct Browser {
+    name: &'static str,
+    driver: &'static str,
+    driver_variable: &'static str,
+    options: &'static str,
+}
+
+const BROWSERS: [Browser; 2] = [
+    Browser {
+        name: "chromium",
+        driver: "chromedriver",
+        driver_variable: "CHROMEDRIVER",
+        options: "goog:chromeOptions",
+    },
+    Browser {
+        name: "firefox",
+        driver: "geckodriver",
+        driver_variable: "GECKODRIVER",
+        options: "moz:firefoxOptions",
+    },
+];
+
+/// A driver that has not answered by then will not.
+const DRIVER_START: Duration = Duration::from_secs(30);
+
+/// Two browsers at once would share the cores and be late for everything.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Runs a test in each browser, on the demo as `cargo xtask demo` serves it.
+///
+/// # Panics
+/// When the test does, after a picture of the page has been left in
+/// `target/screens`; when the page has met problems; when the package is not
+/// built or a driver is missing.
+pub fn each_browser(test: impl AsyncFn(&Page)) {
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let server = serve_demo();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    for browser in &BROWSERS {
+        let driver = Driver::start(browser);
+        runtime.block_on(async {
+            let client = driver.session(browser).await;
+            let page = Page::new(client.clone(), server.url(), browser.name);
+            let run = async {
+                test(&page).await;
+                page.assert_no_problems().await;
+            };
+            let outcome = AssertUnwindSafe(run).catch_unwind().await;
+            if outcome.is_err() {
+                let test = thread::current()
+                    .name()
+                    .unwrap_or("test")
+                    .replace("::", "-");
+                eprintln!("failed in {}", browser.name);
+                page.report(&format!("failed-{test}")).await;
+            }
+            // A browser that has crashed cannot be closed; its driver ends it.
+            let _ = client.close().await;
+            if let Err(panic) = outcome {
+                resume_unwind(panic);
+            }
+        });
+    }
+}
+
+fn serve_demo() -> Server {
+    let package = target().join("pkg");
+    assert!(
+        package.join("package.json").is_file(),
+        "the demo's package is not built: run `cargo xtask test --only page`"
+    );
+    let mounts = vec![
+        Mount {
+            prefix: "/pkg/",
+            folder: package,
+        },
+        Mount {
+            prefix: "/",
+            folder: root().join("www"),
+        },
+    ];
+    Server::start(mounts, 0).expect("a free port")
+}
+
+/// The repository.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Cargo's target folder: a test's program lies in `target/debug/deps`.
+pub(crate) fn target() -> PathBuf {
+    let program = std::env::current_exe().expect("the test's own program");
+    program
+        .ancestors()
+        .nth(3)
+        .expect("target/debug/deps")
+        .to_owned()
+}
+
+/// A WebDriver process, ended when dropped.
+struct Driver {
+    process: Child,
+    port: u16,
+}
+
+impl Driver {
+    fn start(browser: &Browser) -> Driver {
+        let program = std::env::var_os(browser.driver_variable);
+        let program = program.unwrap_or_else(|| browser.driver.into());
+        let port = free_port();
+        let process = Command::new(program)
+            .arg(format!("--port={port}"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| {
+                panic!(
+                    "{} ({error}): run `cargo xtask test --only page`",
+                    browser.driver
+                )
+            });
+        let driver = Driver { process, port };
+        let start = Instant::now();
+        while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
+            assert!(
+                start.elapsed() < DRIVER_START,
+                "{} does not answer",
+                browser.driver
+            );
+            thread::sleep(Duration::from_millis(10));
+        }
+        driver
+    }
+
+    async fn session(&self, browser: &Browser) -> Client {
+        let capabilities = fs::read(root().join("webdriver.json")).expect("webdriver.json");
+        let mut capabilities: Map<String, Value> =
+            serde_json::from_slice(&capabilities).expect("webdriver.json");
+        capabilities.retain(|key, _| key == browser.options);
+        ClientBuilder::new(HttpConnector::new())
+            .capabilities(capabilities)
+            .connect(&format!("http://127.0.0.1:{}", self.port))
+            .await
+            .unwrap_or_else(|error| panic!("{} opens no session: {error}", browser.driver))
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    listener.local_addr().expect("its own address").port()
+}

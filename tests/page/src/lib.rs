@@ -1,0 +1,14 @@
+//! Drives the demo page as a user would: starts the demo's server and a
+//! browser's WebDriver, and hands a test the open browser as a [`Page`].
+//!
+//! [`each_browser`] promises that a test runs in Chromium and in Firefox, that
+//! the page it leaves open has seen no error and no violation of its policy,
+//! and that server, driver and browser are gone at the end, however it ends.
+
+mod browser;
+mod page;
+
+pub use browser::each_browser;
+pub use fantoccini::Locator;
+pub use fantoccini::elements::Element;
+pub use page::Page;

@@ -1,0 +1,175 @@
+//! The open browser: what a test does to the page, and what it asks of it.
+//! Every question that is not answered in time ends the test, with the
+//! question in its message.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use fantoccini::elements::Element;
+use fantoccini::{Client, Locator};
+use serde_json::{Value, json};
+
+use crate::browser::target;
+
+/// How long a condition may take to come true. Long, since a busy machine is
+/// no fault; nothing waits for it that is already there.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const POLL: Duration = Duration::from_millis(20);
+
+/// The demo in one browser.
+pub struct Page {
+    client: Client,
+    base: String,
+    browser: &'static str,
+}
+
+impl Page {
+    pub(crate) fn new(client: Client, base: String, browser: &'static str) -> Page {
+        Page {
+            client,
+            base,
+            browser,
+        }
+    }
+
+    /// `chromium` or `firefox`.
+    pub fn browser(&self) -> &'static str {
+        self.browser
+    }
+
+    /// The WebDriver client itself, for keys, windows and gestures.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// Opens a page of the demo: `""` is its start.
+    pub async fn goto(&self, path: &str) {
+        let url = format!("{}{path}", self.base);
+        self.client
+            .goto(&url)
+            .await
+            .unwrap_or_else(|error| panic!("{url}: {error}"));
+    }
+
+    /// The value of a JavaScript expression; a promise is awaited.
+    pub async fn eval(&self, expression: &str) -> Value {
+        self.call(&format!("return ({expression});"), vec![]).await
+    }
+
+    /// Runs the body of a JavaScript function with `arguments`; a promise is awaited.
+    pub async fn call(&self, body: &str, arguments: Vec<Value>) -> Value {
+        let value = self.client.execute(body, arguments).await;
+        value.unwrap_or_else(|error| panic!("{body}: {error}"))
+    }
+
+    /// The text of every element that a CSS selector finds, in document order.
+    pub async fn texts(&self, selector: &str) -> Vec<String> {
+        let body = "return [...document.querySelectorAll(arguments[0])].map(e => e.textContent);";
+        let texts = self.call(body, vec![json!(selector)]).await;
+        serde_json::from_value(texts).expect("texts")
+    }
+
+    /// The text of the one element that a CSS selector finds.
+    pub async fn text(&self, selector: &str) -> String {
+        match <[String; 1]>::try_from(self.texts(selector).await) {
+            Ok([text]) => text,
+            Err(texts) => panic!("`{selector}` finds {} elements", texts.len()),
+        }
+    }
+
+    /// The element that a CSS selector finds, once it is there.
+    pub async fn find(&self, selector: &str) -> Element {
+        let found = self.client.wait().at_most(PATIENCE).every(POLL);
+        let found = found.for_element(Locator::Css(selector)).await;
+        found.unwrap_or_else(|error| panic!("`{selector}`: {error}"))
+    }
+
+    /// The element that has this role and this name for a screen reader, once
+    /// it is there: `by_role("button", "Play")`.
+    pub async fn by_role(&self, role: &str, name: &str) -> Element {
+        let path = xpath(role, name);
+        let found = self.client.wait().at_most(PATIENCE).every(POLL);
+        let found = found.for_element(Locator::XPath(&path)).await;
+        found.unwrap_or_else(|error| panic!("{role} `{name}`: {error}"))
+    }
+
+    /// Waits until the condition holds; `what` is said when it does not in time.
+    pub async fn wait_until(&self, what: &str, condition: impl AsyncFn() -> bool) {
+        let start = Instant::now();
+        while !condition().await {
+            assert!(
+                start.elapsed() < PATIENCE,
+                "waited {PATIENCE:?} in vain for {what}"
+            );
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// Waits until a JavaScript expression is truthy.
+    pub async fn wait_for(&self, expression: &str) {
+        let truth = format!("!!({expression})");
+        self.wait_until(expression, async || self.eval(&truth).await == true)
+            .await;
+    }
+
+    /// What has gone wrong on the page, as its first script has collected it:
+    /// errors, unhandled rejections, violations of the content security policy.
+    pub async fn problems(&self) -> Vec<String> {
+        let problems = self
+            .eval("window.__problems ? window.__problems.map(String) : ['no window.__problems']")
+            .await;
+        serde_json::from_value(problems).expect("window.__problems")
+    }
+
+    /// # Panics
+    /// When the page has met a problem, or collects none.
+    pub async fn assert_no_problems(&self) {
+        let problems = self.problems().await;
+        assert!(
+            problems.is_empty(),
+            "the page has met problems: {problems:#?}"
+        );
+    }
+
+    /// Leaves a picture of the page as `target/screens/NAME-BROWSER.png`.
+    pub async fn screenshot(&self, name: &str) -> PathBuf {
+        let png = self.client.screenshot().await.expect("a screenshot");
+        let folder = target().join("screens");
+        fs::create_dir_all(&folder).expect("target/screens");
+        let file = folder.join(format!("{name}-{}.png", self.browser));
+        fs::write(&file, png).expect("a file in target/screens");
+        file
+    }
+
+    /// After a failure: a picture, as far as the browser can still give one.
+    pub(crate) async fn report(&self, name: &str) {
+        if self.client.current_url().await.is_ok() {
+            eprintln!(
+                "the page as it failed: {}",
+                self.screenshot(name).await.display()
+            );
+        }
+    }
+}
+
+/// Elements of the role by attribute or by tag, of the name by `aria-label` or
+/// else by what is written in them or in their label.
+fn xpath(role: &str, name: &str) -> String {
+    let tag = match role {
+        "button" => "self::button or self::summary",
+        "checkbox" => "self::input[@type='checkbox']",
+        "combobox" => "self::select",
+        "link" => "self::a[@href]",
+        "slider" => "self::input[@type='range']",
+        "textbox" => "self::textarea or self::input[not(@type) or @type='text']",
+        _ => "false()",
+    };
+    let name = format!("\"{name}\"");
+    format!(
+        "//*[(@role='{role}' or not(@role) and ({tag})) and (@aria-label={name} or \
+         not(@aria-label) and (normalize-space()={name} or \
+         @id=//label[normalize-space()={name}]/@for or ancestor::label[normalize-space(text())={name}]))]"
+    )
+}

@@ -1,0 +1,323 @@
+//! The demo's web server: folders of files, served on 127.0.0.1 under URL
+//! prefixes. In goes a list of [`Mount`]s, out comes a [`Server`] that answers
+//! until it is dropped.
+//!
+//! It promises the headers that the demo is meant to work under (a strict
+//! content security policy, cross-origin isolation, no caching), the MIME
+//! types that browsers insist on, and that no path leads out of a mounted folder.
+
+use std::io::{self, ErrorKind};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use percent_encoding::percent_decode_str;
+use tiny_http::{Header, Method, Request, Response};
+
+/// What a page may do. WebAssembly needs `'wasm-unsafe-eval'`; nothing inline
+/// is allowed. Pictures in a chat come from anywhere on the web.
+pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; \
+    script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: https:; \
+    connect-src 'self'; base-uri 'none'; form-action 'none'";
+
+/// Cross-origin isolation gives the page clocks finer than 100 µs;
+/// `credentialless` rather than `require-corp`, which would refuse the
+/// pictures that the policy above allows.
+const HEADERS: &[(&str, &str)] = &[
+    ("Cache-Control", "no-store"),
+    ("Content-Security-Policy", CONTENT_SECURITY_POLICY),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Embedder-Policy", "credentialless"),
+    ("X-Content-Type-Options", "nosniff"),
+];
+
+/// One request blocks one worker while its client reads.
+const WORKERS: usize = 4;
+
+/// How many ports are tried when the wanted one is taken.
+const PORTS_TRIED: u16 = 100;
+
+/// A folder whose files are served under a URL prefix.
+#[derive(Clone, Debug)]
+pub struct Mount {
+    /// Begins and ends with a slash: `/`, `/pkg/`.
+    pub prefix: &'static str,
+    /// The folder; `index.html` answers for the prefix itself.
+    pub folder: PathBuf,
+}
+
+/// A running server; dropping it stops it.
+pub struct Server {
+    http: Arc<tiny_http::Server>,
+    port: u16,
+    workers: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// Serves `mounts`, the first whose prefix fits, on the first free port
+    /// from `port` on. Port 0 means any free one.
+    pub fn start(mounts: Vec<Mount>, port: u16) -> io::Result<Server> {
+        let listener = listen(port)?;
+        let port = listener.local_addr()?.port();
+        let http = tiny_http::Server::from_listener(listener, None).map_err(io::Error::other)?;
+        let (http, mounts) = (Arc::new(http), Arc::new(mounts));
+        let workers = (0..WORKERS)
+            .map(|_| {
+                let (http, mounts) = (Arc::clone(&http), Arc::clone(&mounts));
+                thread::spawn(move || {
+                    while let Ok(request) = http.recv() {
+                        answer(request, &mounts);
+                    }
+                })
+            })
+            .collect();
+        Ok(Server {
+            http,
+            port,
+            workers,
+        })
+    }
+
+    /// The address of the page, with the slash at its end.
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/", self.port)
+    }
+
+    /// Serves until the process ends.
+    pub fn wait(mut self) {
+        for worker in self.workers.drain(..) {
+            // A worker that panicked answers no more; the others go on.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Each call wakes one worker, which then finds nothing to receive.
+        self.workers.iter().for_each(|_| self.http.unblock());
+        for worker in self.workers.drain(..) {
+            let _ = worker.join();
+        }
+    }
+}
+
+fn listen(port: u16) -> io::Result<TcpListener> {
+    let mut last = port;
+    loop {
+        match TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, last))) {
+            Err(error)
+                if error.kind() == ErrorKind::AddrInUse
+                    && last - port < PORTS_TRIED
+                    && last < u16::MAX =>
+            {
+                last += 1;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn answer(request: Request, mounts: &[Mount]) {
+    let (status, mime, body) = match request.method() {
+        Method::Get | Method::Head => match find(request.url(), mounts) {
+            Some(file) => match std::fs::read(&file) {
+                Ok(bytes) => (200, mime(&file), bytes),
+                Err(error) => (500, TEXT, error.to_string().into_bytes()),
+            },
+            None => (404, TEXT, b"not found".to_vec()),
+        },
+        _ => (405, TEXT, b"only GET and HEAD".to_vec()),
+    };
+    let mut response = Response::from_data(body)
+        .with_status_code(status)
+        .with_chunked_threshold(usize::MAX);
+    for (name, value) in HEADERS.iter().chain([&("Content-Type", mime)]) {
+        let header = Header::from_bytes(*name, *value).expect("the headers above are ASCII");
+        response.add_header(header);
+    }
+    // A client that has gone needs no answer.
+    let _ = request.respond(response);
+}
+
+/// The file that a request target names: none for a path that climbs out of
+/// its folder, by dots, by encoded separators or by a symbolic link.
+fn find(target: &str, mounts: &[Mount]) -> Option<PathBuf> {
+    let path = target.split(['?', '#']).next()?;
+    let mount = mounts.iter().find(|mount| path.starts_with(mount.prefix))?;
+    let rest = percent_decode_str(&path[mount.prefix.len()..])
+        .decode_utf8()
+        .ok()?;
+    let rest = Path::new(rest.as_ref());
+    if !rest
+        .components()
+        .all(|part| matches!(part, Component::Normal(_)))
+    {
+        return None;
+    }
+    let folder = mount.folder.canonicalize().ok()?;
+    let mut file = folder.join(rest).canonicalize().ok()?;
+    if file.is_dir() {
+        file = file.join("index.html").canonicalize().ok()?;
+    }
+    (file.starts_with(&folder) && file.is_file()).then_some(file)
+}
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// Browsers refuse scripts, styles and streamed WebAssembly of a wrong type;
+/// everything else the page reads as bytes or text.
+fn mime(file: &Path) -> &'static str {
+    match file.extension().and_then(|extension| extension.to_str()) {
+        Some("html") => "text/html; charset=utf-8",
+        Some("js" | "mjs") => "text/javascript; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("wasm") => "application/wasm",
+        Some("json") => "application/json",
+        Some("svg") => "image/svg+xml",
+        Some("png") => "image/png",
+        Some("jpg" | "jpeg") => "image/jpeg",
+        Some("webp") => "image/webp",
+        Some("ico") => "image/x-icon",
+        Some("txt" | "md" | "ts" | "sse" | "jsonl" | "ndjson") => TEXT,
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+
+    /// A site with a page, a package and a secret beside both.
+    fn site() -> (tempfile::TempDir, Server) {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in [
+            ("www/index.html", "page"),
+            ("www/a b.js", "script"),
+            ("pkg/chatrows_bg.wasm", "module"),
+            ("secret.txt", "secret"),
+        ] {
+            let path = root.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let mounts = vec![
+            Mount {
+                prefix: "/pkg/",
+                folder: root.path().join("pkg"),
+            },
+            Mount {
+                prefix: "/",
+                folder: root.path().join("www"),
+            },
+        ];
+        let server = Server::start(mounts, 0).unwrap();
+        (root, server)
+    }
+
+    /// The raw answer; the request is written as given, since a client library
+    /// would tidy the path.
+    fn request(server: &Server, method: &str, path: &str) -> String {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    #[track_caller]
+    fn check(path: &str, status: &str, mime: &str, body: &str) {
+        let (_root, server) = site();
+        let answer = request(&server, "GET", path);
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{answer}"
+        );
+        assert!(
+            answer.contains(&format!("Content-Type: {mime}\r\n")),
+            "{answer}"
+        );
+        assert!(answer.ends_with(&format!("\r\n\r\n{body}")), "{answer}");
+    }
+
+    #[test]
+    fn serves_each_mount_with_its_mime_type() {
+        check("/", "200", "text/html; charset=utf-8", "page");
+        check("/index.html?x=1", "200", "text/html; charset=utf-8", "page");
+        check(
+            "/a%20b.js",
+            "200",
+            "text/javascript; charset=utf-8",
+            "script",
+        );
+        check("/pkg/chatrows_bg.wasm", "200", "application/wasm", "module");
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_found() {
+        check("/none.js", "404", TEXT, "not found");
+        check("/pkg/", "404", TEXT, "not found");
+        check("/%ff", "404", TEXT, "not found");
+    }
+
+    #[test]
+    fn no_path_leads_out_of_its_folder() {
+        for path in [
+            "/../secret.txt",
+            "/pkg/../secret.txt",
+            "/pkg/../../secret.txt",
+            "/%2e%2e/secret.txt",
+            "/..%2fsecret.txt",
+            "//etc/passwd",
+            "/%2fetc%2fpasswd",
+        ] {
+            check(path, "404", TEXT, "not found");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_symbolic_link_leads_out_of_its_folder() {
+        let (root, server) = site();
+        let link = root.path().join("www/link.txt");
+        std::os::unix::fs::symlink(root.path().join("secret.txt"), link).unwrap();
+        let answer = request(&server, "GET", "/link.txt");
+        assert!(answer.starts_with("HTTP/1.1 404 "), "{answer}");
+    }
+
+    #[test]
+    fn every_answer_carries_the_policy() {
+        let (_root, server) = site();
+        for path in ["/", "/none"] {
+            let answer = request(&server, "GET", path);
+            for (name, value) in HEADERS {
+                assert!(answer.contains(&format!("{name}: {value}\r\n")), "{answer}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_but_reading_is_answered() {
+        let (_root, server) = site();
+        assert!(request(&server, "POST", "/").starts_with("HTTP/1.1 405 "));
+        let head = request(&server, "HEAD", "/");
+        assert!(
+            head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"),
+            "{head}"
+        );
+    }
+
+    #[test]
+    fn a_taken_port_is_passed_over() {
+        let (_root, first) = site();
+        let second = Server::start(Vec::new(), first.port).unwrap();
+        assert!(second.port > first.port);
+    }
+}

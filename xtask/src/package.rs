@@ -1,0 +1,191 @@
+//! The package that pages import: compile the crate, let wasm-bindgen write
+//! the glue, and put the page-side renderer and a manifest beside it.
+//!
+//! What is built already from the same inputs is not built again.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::command::run;
+use crate::project::Project;
+use crate::setup;
+
+/// The module, as wasm-bindgen names it.
+pub const MODULE: &str = "chatrows_bg.wasm";
+/// The glue that wasm-bindgen writes for it.
+pub const GLUE: &str = "chatrows.js";
+/// The renderer, written by hand.
+pub const RENDERER: &str = "rows.js";
+pub const STYLES: &str = "rows.css";
+
+/// Which package to build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// For the demo and its tests: soon there, and panics are told on the console.
+    Demo,
+    /// What is published: without the panic hook, and as small as it gets.
+    Release,
+}
+
+impl Kind {
+    fn features(self) -> &'static [&'static str] {
+        match self {
+            Kind::Demo => &["--features", "panic-hook"],
+            Kind::Release => &[],
+        }
+    }
+
+    fn folder(self) -> &'static str {
+        match self {
+            Kind::Demo => "pkg",
+            Kind::Release => "dist",
+        }
+    }
+
+    /// The files of the repository that go into the package as they are.
+    fn sources(self) -> &'static [&'static str] {
+        match self {
+            Kind::Demo => &["www/rows.js", "www/rows.css", "www/rows.d.ts"],
+            Kind::Release => &[
+                "www/rows.js",
+                "www/rows.css",
+                "www/rows.d.ts",
+                "README.md",
+                "LICENSE-MIT",
+                "LICENSE-APACHE",
+            ],
+        }
+    }
+}
+
+/// Builds the package where its inputs changed; answers with its folder.
+pub fn build(project: &Project, kind: Kind) -> Result<PathBuf> {
+    setup::wasm_target()?;
+    run(project
+        .cargo()
+        .args([
+            "build",
+            "--release",
+            "--lib",
+            "--package",
+            "chatrows",
+            "--target",
+            setup::WASM,
+        ])
+        .args(kind.features()))?;
+    let module = project
+        .target
+        .join(setup::WASM)
+        .join("release/chatrows.wasm");
+    let module = fs::read(&module).with_context(|| module.display().to_string())?;
+    let sources = read_sources(project, kind)?;
+
+    let folder = project.target.join(kind.folder());
+    let stamp_file = folder.with_extension("stamp");
+    let stamp = stamp(&module, &sources)?;
+    if fs::read_to_string(&stamp_file).is_ok_and(|last| last == stamp) {
+        return Ok(folder);
+    }
+
+    // The stamp goes first and comes last: half a package is never taken for one.
+    remove(&stamp_file)?;
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    let mut bindgen = Bindgen::new();
+    bindgen
+        .input_bytes("chatrows", module)
+        .web(true)?
+        .typescript(true)
+        .generate(&folder)?;
+    if kind == Kind::Release {
+        shrink(project, &folder.join(MODULE))?;
+    }
+    for (name, bytes) in sources {
+        fs::write(folder.join(name), bytes)?;
+    }
+    fs::write(folder.join("package.json"), manifest(project)?)?;
+    fs::write(&stamp_file, stamp)?;
+    Ok(folder)
+}
+
+/// Names and contents.
+fn read_sources(project: &Project, kind: Kind) -> Result<Vec<(&'static str, Vec<u8>)>> {
+    let read = |path: &&'static str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let bytes = fs::read(project.root.join(path));
+        Ok((
+            name,
+            bytes.with_context(|| format!("{path}, a file of the package"))?,
+        ))
+    };
+    kind.sources().iter().map(read).collect()
+}
+
+/// Tells whether a package was made of the same inputs by the same xtask.
+fn stamp(module: &[u8], sources: &[(&str, Vec<u8>)]) -> Result<String> {
+    let xtask = fs::metadata(std::env::current_exe()?)?;
+    let mut hasher = DefaultHasher::new();
+    (module, sources, xtask.len(), xtask.modified()?).hash(&mut hasher);
+    Ok(format!("{:016x}\n", hasher.finish()))
+}
+
+fn remove(file: &Path) -> Result<()> {
+    if file.exists() {
+        fs::remove_file(file)?;
+    }
+    Ok(())
+}
+
+/// wasm-opt drops what is not needed and names; a module that did not shrink
+/// has not been through it.
+fn shrink(project: &Project, module: &Path) -> Result<()> {
+    let wasm_opt = setup::wasm_opt(project)?;
+    let before = fs::metadata(module)?.len();
+    run(Command::new(wasm_opt)
+        .arg("-Oz")
+        .arg(module)
+        .arg("-o")
+        .arg(module))?;
+    let after = fs::metadata(module)?.len();
+    ensure!(
+        after < before,
+        "wasm-opt left {MODULE} at {after} bytes, from {before}"
+    );
+    Ok(())
+}
+
+/// The package's manifest. Conditions are tried in order, so types come first.
+fn manifest(project: &Project) -> Result<String> {
+    let mut json = String::from("{\n  \"name\": \"chatrows\",\n");
+    for (key, value) in [
+        ("version", &project.version),
+        ("description", &project.description),
+        ("license", &project.license),
+    ] {
+        writeln!(json, "  \"{key}\": {},", serde_json::to_string(value)?)?;
+    }
+    json.push_str(
+        r#"  "type": "module",
+  "sideEffects": ["./rows.css"],
+  "main": "./chatrows.js",
+  "types": "./chatrows.d.ts",
+  "exports": {
+    ".": { "types": "./chatrows.d.ts", "default": "./chatrows.js" },
+    "./rows.js": { "types": "./rows.d.ts", "default": "./rows.js" },
+    "./rows.css": "./rows.css",
+    "./chatrows_bg.wasm": "./chatrows_bg.wasm",
+    "./package.json": "./package.json"
+  },
+  "files": ["*.js", "*.d.ts", "*.css", "*.wasm", "LICENSE-*"]
+}
+"#,
+    );
+    Ok(json)
+}

@@ -1,0 +1,175 @@
+//! The size gate: what a page downloads, compressed, against the budget and
+//! the sizes recorded in `size.toml`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use flate2::{Compression, write::GzEncoder};
+use serde::Deserialize;
+
+use crate::package::{GLUE, MODULE, RENDERER, STYLES};
+use crate::project::Project;
+
+/// The files that are measured, and whether the budget counts them.
+const FILES: [(&str, bool); 4] = [
+    (MODULE, true),
+    (GLUE, true),
+    (RENDERER, true),
+    (STYLES, false),
+];
+
+/// By how much a file may grow unrecorded, in percent.
+const GROWTH: u64 = 2;
+
+/// `size.toml`; sizes are bytes after `gzip -9`.
+#[derive(Deserialize)]
+struct Gate {
+    budget: u64,
+    #[serde(default)]
+    recorded: BTreeMap<String, u64>,
+}
+
+/// What to do with the measured sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Check,
+    Record,
+}
+
+/// Measures a release package, prints a table, and passes or fails it.
+pub fn gate(project: &Project, package: &Path, mode: Mode) -> Result<()> {
+    let file = project.root.join("size.toml");
+    let gate = fs::read_to_string(&file).context("size.toml, the budget and the recorded sizes")?;
+    let gate: Gate = toml::from_str(&gate).context("size.toml")?;
+    let mut measured = BTreeMap::new();
+    let mut total = 0;
+    println!("{:18} {:>9} {:>9} {:>9}", "", "raw", "gzip -9", "recorded");
+    for (name, counted) in FILES {
+        let bytes = fs::read(package.join(name)).with_context(|| name.to_owned())?;
+        let size = gzip(&bytes)?;
+        let recorded = gate
+            .recorded
+            .get(name)
+            .map_or("none".to_owned(), u64::to_string);
+        println!("{name:18} {:>9} {size:>9} {recorded:>9}", bytes.len());
+        measured.insert(name.to_owned(), size);
+        total += if counted { size } else { 0 };
+    }
+    println!(
+        "{:18} {:>9} {total:>9}   of {} ({STYLES} not counted)",
+        "total", "", gate.budget
+    );
+
+    if mode == Mode::Record {
+        fs::write(&file, render(gate.budget, &measured))?;
+        println!("recorded in size.toml");
+    }
+    let known = if mode == Mode::Record {
+        &measured
+    } else {
+        &gate.recorded
+    };
+    let faults = faults(gate.budget, known, &measured, total);
+    if !faults.is_empty() {
+        bail!("{}", faults.join("\n"));
+    }
+    Ok(())
+}
+
+fn faults(
+    budget: u64,
+    recorded: &BTreeMap<String, u64>,
+    measured: &BTreeMap<String, u64>,
+    total: u64,
+) -> Vec<String> {
+    const RECORD: &str = "if it is worth it, `cargo xtask size --update` and commit size.toml";
+    let mut faults = Vec::new();
+    if total > budget {
+        faults.push(format!(
+            "the download of {total} bytes exceeds the budget of {budget}"
+        ));
+    }
+    for (name, &size) in measured {
+        match recorded.get(name) {
+            None => faults.push(format!("{name} is not recorded: {RECORD}")),
+            Some(&known) if size * 100 > known * (100 + GROWTH) => faults.push(format!(
+                "{name} grew from {known} to {size} bytes, more than {GROWTH} %: {RECORD}"
+            )),
+            Some(_) => {}
+        }
+    }
+    faults
+}
+
+fn gzip(bytes: &[u8]) -> Result<u64> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(bytes)?;
+    Ok(encoder.finish()?.len() as u64)
+}
+
+fn render(budget: u64, recorded: &BTreeMap<String, u64>) -> String {
+    let lines = recorded
+        .iter()
+        .map(|(name, size)| format!("{name:?} = {size}\n"));
+    format!(
+        "# What a page downloads, in bytes after gzip -9. `cargo xtask size` checks it,\n\
+         # `cargo xtask size --update` records it.\n\
+         \n\
+         # The module, the glue and rows.js together.\n\
+         budget = {budget}\n\
+         \n\
+         # No file may grow by more than {GROWTH} % over this.\n\
+         [recorded]\n\
+         {}",
+        lines.collect::<String>()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(module: u64) -> BTreeMap<String, u64> {
+        BTreeMap::from([(MODULE.to_owned(), module)])
+    }
+
+    #[track_caller]
+    fn check(recorded: u64, measured: u64, fault: Option<&str>) {
+        let faults = faults(2000, &sizes(recorded), &sizes(measured), measured);
+        match fault {
+            None => assert_eq!(faults, [""; 0]),
+            Some(words) => assert!(faults.len() == 1 && faults[0].contains(words), "{faults:?}"),
+        }
+    }
+
+    #[test]
+    fn two_percent_of_growth_pass_and_more_does_not() {
+        check(1000, 900, None);
+        check(1000, 1020, None);
+        check(1000, 1021, Some("grew from 1000 to 1021"));
+    }
+
+    #[test]
+    fn the_budget_itself_passes_and_one_byte_more_does_not() {
+        check(2000, 2000, None);
+        check(2001, 2001, Some("exceeds the budget"));
+    }
+
+    #[test]
+    fn a_file_that_is_not_recorded_fails() {
+        let faults = faults(2000, &BTreeMap::new(), &sizes(10), 10);
+        assert!(
+            faults.len() == 1 && faults[0].contains("not recorded"),
+            "{faults:?}"
+        );
+    }
+
+    #[test]
+    fn what_is_recorded_is_read_back() {
+        let gate: Gate = toml::from_str(&render(7, &sizes(5))).unwrap();
+        assert_eq!((gate.budget, gate.recorded), (7, sizes(5)));
+    }
+}
