@@ -9,22 +9,13 @@ use anyhow::{Context, Result, bail};
 use crate::project::Project;
 
 /// The crates that only `src/wasm` may name; wasm_bindgen with all that begins so.
-const CRATES: [&str; 5] = [
-    "wasm_bindgen*",
-    "js_sys",
-    "web_sys",
-    "serde_wasm_bindgen",
-    "futures",
-];
+const CRATES: [&str; 5] = ["wasm_bindgen*", "js_sys", "web_sys", "serde_wasm_bindgen", "futures"];
 
 pub fn check(project: &Project) -> Result<()> {
     let source = project.root.join("src");
     let edge = source.join("wasm");
     let mut found = Vec::new();
-    for file in rust_files(&source)?
-        .iter()
-        .filter(|file| !file.starts_with(&edge))
-    {
+    for file in rust_files(&source)?.iter().filter(|file| !file.starts_with(&edge)) {
         let text = fs::read_to_string(file).with_context(|| file.display().to_string())?;
         let name = file.strip_prefix(&project.root).unwrap_or(file).display();
         for (line, word) in named(&text) {
@@ -39,9 +30,7 @@ pub fn check(project: &Project) -> Result<()> {
 
 /// The forbidden names in a source text, each with its line's number.
 fn named(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let code = text
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or(line));
+    let code = text.lines().map(|line| line.split("//").next().unwrap_or(line));
     code.enumerate().flat_map(|(index, line)| {
         line.split(|c: char| !c.is_alphanumeric() && c != '_')
             .filter(|word| CRATES.iter().any(|name| fits(word, name)))
@@ -81,25 +70,13 @@ mod tests {
     #[test]
     fn code_may_not_name_a_crate_of_the_boundary() {
         check("mod a;\nuse wasm_bindgen::JsValue;", &[(2, "wasm_bindgen")]);
-        check(
-            "fn f(a: js_sys::Array, b: &web_sys::Window) {}",
-            &[(1, "js_sys"), (1, "web_sys")],
-        );
-        check(
-            "wasm_bindgen_futures::spawn_local(f)",
-            &[(1, "wasm_bindgen_futures")],
-        );
-        check(
-            "serde_wasm_bindgen::to_value(&futures::join)",
-            &[(1, "serde_wasm_bindgen"), (1, "futures")],
-        );
+        check("fn f(a: js_sys::Array, b: &web_sys::Window) {}", &[(1, "js_sys"), (1, "web_sys")]);
+        check("wasm_bindgen_futures::spawn_local(f)", &[(1, "wasm_bindgen_futures")]);
+        check("serde_wasm_bindgen::to_value(&futures::join)", &[(1, "serde_wasm_bindgen"), (1, "futures")]);
     }
 
     #[test]
     fn comments_and_longer_names_may() {
-        check(
-            "/// Unlike wasm_bindgen.\nlet futures_seen = 0; // futures",
-            &[],
-        );
+        check("/// Unlike wasm_bindgen.\nlet futures_seen = 0; // futures", &[]);
     }
 }

@@ -9,9 +9,7 @@ use anyhow::{Context, Result, bail};
 
 /// Runs a command to its end.
 pub fn run(command: &mut Command) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start `{}`", line(command)))?;
+    let status = command.status().with_context(|| format!("cannot start `{}`", line(command)))?;
     if !status.success() {
         bail!("`{}` failed ({status})", line(command));
     }
@@ -28,9 +26,7 @@ pub fn output(command: &mut Command) -> Option<String> {
 /// The program of this name on the PATH.
 pub fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|folder| folder.join(program))
-        .find(|file| file.is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
 /// The PATH with a folder before all others.
@@ -45,8 +41,5 @@ pub fn line(command: &Command) -> String {
     let program = PathBuf::from(command.get_program());
     let name = program.file_name().unwrap_or(command.get_program());
     let words = std::iter::once(name).chain(command.get_args());
-    words
-        .map(OsStr::to_string_lossy)
-        .collect::<Vec<_>>()
-        .join(" ")
+    words.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(" ")
 }

@@ -20,21 +20,9 @@ pub fn run(project: &Project, mut arguments: lexopt::Parser) -> Result<()> {
         }
     }
     let www = project.root.join("www");
-    ensure!(
-        www.join("index.html").is_file(),
-        "www/index.html, the demo page, is missing"
-    );
+    ensure!(www.join("index.html").is_file(), "www/index.html, the demo page, is missing");
     let package = package::build(project, Kind::Demo)?;
-    let mounts = vec![
-        Mount {
-            prefix: "/pkg/",
-            folder: package,
-        },
-        Mount {
-            prefix: "/",
-            folder: www,
-        },
-    ];
+    let mounts = vec![Mount { prefix: "/pkg/", folder: package }, Mount { prefix: "/", folder: www }];
     let server = Server::start(mounts, port)
         .with_context(|| format!("no port from {port} on can be had: try another with --port"))?;
     println!("demo: {}", server.url());
@@ -48,11 +36,7 @@ pub fn run(project: &Project, mut arguments: lexopt::Parser) -> Result<()> {
 /// Shows the page where there is a desktop; elsewhere the address was printed.
 fn open_browser(url: &str) {
     let desktop = std::env::var_os("DISPLAY").or_else(|| std::env::var_os("WAYLAND_DISPLAY"));
-    let opener = if cfg!(target_os = "macos") {
-        Some("open")
-    } else {
-        desktop.map(|_| "xdg-open")
-    };
+    let opener = if cfg!(target_os = "macos") { Some("open") } else { desktop.map(|_| "xdg-open") };
     if let Some(opener) = opener {
         let mut command = Command::new(opener);
         command.arg(url).stdout(Stdio::null()).stderr(Stdio::null());

@@ -52,14 +52,9 @@ impl Kind {
     fn sources(self) -> &'static [&'static str] {
         match self {
             Kind::Demo => &["www/rows.js", "www/rows.css", "www/rows.d.ts"],
-            Kind::Release => &[
-                "www/rows.js",
-                "www/rows.css",
-                "www/rows.d.ts",
-                "README.md",
-                "LICENSE-MIT",
-                "LICENSE-APACHE",
-            ],
+            Kind::Release => {
+                &["www/rows.js", "www/rows.css", "www/rows.d.ts", "README.md", "LICENSE-MIT", "LICENSE-APACHE"]
+            }
         }
     }
 }
@@ -69,20 +64,9 @@ pub fn build(project: &Project, kind: Kind) -> Result<PathBuf> {
     setup::wasm_target()?;
     run(project
         .cargo()
-        .args([
-            "build",
-            "--release",
-            "--lib",
-            "--package",
-            "chatrows",
-            "--target",
-            setup::WASM,
-        ])
+        .args(["build", "--release", "--lib", "--package", "chatrows", "--target", setup::WASM])
         .args(kind.features()))?;
-    let module = project
-        .target
-        .join(setup::WASM)
-        .join("release/chatrows.wasm");
+    let module = project.target.join(setup::WASM).join("release/chatrows.wasm");
     let module = fs::read(&module).with_context(|| module.display().to_string())?;
     let sources = read_sources(project, kind)?;
 
@@ -98,10 +82,11 @@ pub fn build(project: &Project, kind: Kind) -> Result<PathBuf> {
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
-    let mut bindgen = Bindgen::new();
-    bindgen
+    Bindgen::new()
         .input_bytes("chatrows", module)
         .web(true)?
+        // So that `init()` finds the module beside the glue.
+        .omit_default_module_path(false)
         .typescript(true)
         .generate(&folder)?;
     if kind == Kind::Release {
@@ -120,10 +105,7 @@ fn read_sources(project: &Project, kind: Kind) -> Result<Vec<(&'static str, Vec<
     let read = |path: &&'static str| {
         let name = path.rsplit('/').next().unwrap_or(path);
         let bytes = fs::read(project.root.join(path));
-        Ok((
-            name,
-            bytes.with_context(|| format!("{path}, a file of the package"))?,
-        ))
+        Ok((name, bytes.with_context(|| format!("{path}, a file of the package"))?))
     };
     kind.sources().iter().map(read).collect()
 }
@@ -148,27 +130,18 @@ fn remove(file: &Path) -> Result<()> {
 fn shrink(project: &Project, module: &Path) -> Result<()> {
     let wasm_opt = setup::wasm_opt(project)?;
     let before = fs::metadata(module)?.len();
-    run(Command::new(wasm_opt)
-        .arg("-Oz")
-        .arg(module)
-        .arg("-o")
-        .arg(module))?;
+    run(Command::new(wasm_opt).arg("-Oz").arg(module).arg("-o").arg(module))?;
     let after = fs::metadata(module)?.len();
-    ensure!(
-        after < before,
-        "wasm-opt left {MODULE} at {after} bytes, from {before}"
-    );
+    ensure!(after < before, "wasm-opt left {MODULE} at {after} bytes, from {before}");
     Ok(())
 }
 
 /// The package's manifest. Conditions are tried in order, so types come first.
 fn manifest(project: &Project) -> Result<String> {
     let mut json = String::from("{\n  \"name\": \"chatrows\",\n");
-    for (key, value) in [
-        ("version", &project.version),
-        ("description", &project.description),
-        ("license", &project.license),
-    ] {
+    for (key, value) in
+        [("version", &project.version), ("description", &project.description), ("license", &project.license)]
+    {
         writeln!(json, "  \"{key}\": {},", serde_json::to_string(value)?)?;
     }
     json.push_str(

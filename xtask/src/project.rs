@@ -42,17 +42,10 @@ impl Project {
             .output()
             .context("cargo cannot be started")?;
         if !output.status.success() {
-            bail!(
-                "cargo metadata: {}",
-                String::from_utf8_lossy(&output.stderr)
-            );
+            bail!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
         }
-        let metadata: Metadata =
-            serde_json::from_slice(&output.stdout).context("cargo metadata")?;
-        let package = metadata
-            .packages
-            .into_iter()
-            .find(|package| package.name == "chatrows");
+        let metadata: Metadata = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
+        let package = metadata.packages.into_iter().find(|package| package.name == "chatrows");
         let package = package.context("the workspace has no crate `chatrows`")?;
         Ok(Project {
             root: metadata.workspace_root,
@@ -82,10 +75,7 @@ impl Project {
         }
         let lock = std::fs::read_to_string(self.root.join("Cargo.lock")).context("Cargo.lock")?;
         let lock: Lock = toml::from_str(&lock).context("Cargo.lock")?;
-        let locked = lock
-            .package
-            .into_iter()
-            .find(|package| package.name == "wasm-bindgen");
+        let locked = lock.package.into_iter().find(|package| package.name == "wasm-bindgen");
         Ok(locked.context("Cargo.lock has no wasm-bindgen")?.version)
     }
 }

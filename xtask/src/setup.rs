@@ -24,8 +24,7 @@ const GECKODRIVER: &str = "0.37.1";
 
 /// The standard library for the module's target.
 pub fn wasm_target() -> Result<()> {
-    let libraries =
-        output(Command::new("rustc").args(["--print", "target-libdir", "--target", WASM]));
+    let libraries = output(Command::new("rustc").args(["--print", "target-libdir", "--target", WASM]));
     if libraries.is_some_and(|folder| Path::new(folder.trim_end()).is_dir()) {
         return Ok(());
     }
@@ -61,10 +60,7 @@ pub fn node() -> Result<()> {
     if find("node").is_some() && find("npm").is_some() {
         return Ok(());
     }
-    apt_install(
-        &["nodejs", "npm"],
-        "Node runs wasm-opt, the TypeScript compiler and the package's test",
-    )
+    apt_install(&["nodejs", "npm"], "Node runs wasm-opt, the TypeScript compiler and the package's test")
 }
 
 /// `wasm-opt`, which shrinks the module of the release package.
@@ -100,10 +96,7 @@ impl Browser {
             Browser::Chromium => {
                 let browser = find("chromium").or_else(|| find("google-chrome"));
                 if browser.is_none() || named.is_none() && find("chromedriver").is_none() {
-                    apt_install(
-                        &["chromium", "chromium-driver"],
-                        "the tests run in Chromium",
-                    )?;
+                    apt_install(&["chromium", "chromium-driver"], "the tests run in Chromium")?;
                 }
                 let driver = named.or_else(|| find("chromedriver"));
                 driver.context("chromium-driver is installed, but no chromedriver is on the PATH")
@@ -143,19 +136,12 @@ fn cargo_install(krate: &str, version: &str, program: &str, options: &[&str]) ->
     if file.is_file() {
         return Ok(file);
     }
-    say(&format!(
-        "building {krate} {version}: some minutes, once for all clones"
-    ));
+    say(&format!("building {krate} {version}: some minutes, once for all clones"));
     let mut install = Command::new("cargo");
-    install
-        .args(["install", krate, "--version", version])
-        .args(options);
+    install.args(["install", krate, "--version", version]).args(options);
     let by_hand = crate::command::line(&install);
     // Not our target folder: `cargo install` would leave its build in it.
-    install
-        .arg("--root")
-        .arg(&root)
-        .env_remove("CARGO_TARGET_DIR");
+    install.arg("--root").arg(&root).env_remove("CARGO_TARGET_DIR");
     run(&mut install).with_context(|| format!("{program} is needed: try `{by_hand}`"))?;
     Ok(file)
 }
@@ -164,9 +150,7 @@ fn cache() -> Result<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
     let cache = cache.filter(|folder| folder.is_absolute()).or_else(home);
-    Ok(cache
-        .context("HOME is not set, so there is no cache for tools")?
-        .join("chatrows"))
+    Ok(cache.context("HOME is not set, so there is no cache for tools")?.join("chatrows"))
 }
 
 /// A program from an npm package, kept under the target folder.
@@ -177,10 +161,7 @@ fn npm_package(project: &Project, package: &str, version: &str, program: &str) -
     }
     node()?;
     let tools = project.target.join("tools");
-    let manifest = tools
-        .join("node_modules")
-        .join(package)
-        .join("package.json");
+    let manifest = tools.join("node_modules").join(package).join("package.json");
     let installed = std::fs::read(manifest).ok();
     let installed = installed.and_then(|json| serde_json::from_slice::<Installed>(&json).ok());
     if installed.is_none_or(|installed| installed.version != version) {
@@ -194,13 +175,7 @@ fn npm_package(project: &Project, package: &str, version: &str, program: &str) -
         let package = format!("{package}@{version}");
         run(Command::new("npm")
             .current_dir(&tools)
-            .args([
-                "install",
-                "--save-exact",
-                "--no-audit",
-                "--no-fund",
-                "--loglevel=error",
-            ])
+            .args(["install", "--save-exact", "--no-audit", "--no-fund", "--loglevel=error"])
             .arg(&package)
             .stdout(Stdio::null()))
         .with_context(|| format!("{program} comes from the npm package {package}"))?;
@@ -226,19 +201,13 @@ fn apt_install(packages: &[&str], why: &str) -> Result<()> {
         if sudo {
             command.args(["-n", "apt-get"]);
         }
-        command
-            .args(["-q", "-y", "-o", "Dpkg::Use-Pty=0"])
-            .args(arguments);
-        command
-            .env("DEBIAN_FRONTEND", "noninteractive")
-            .stdout(Stdio::null());
+        command.args(["-q", "-y", "-o", "Dpkg::Use-Pty=0"]).args(arguments);
+        command.env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
         run(&mut command)
     };
     let install = [&["install", "--no-install-recommends"], packages].concat();
     // A fresh machine may have no package lists, or old ones.
-    apt_get(&["update"])
-        .and_then(|()| apt_get(&install))
-        .with_context(|| format!("{what}\n{by_hand}"))
+    apt_get(&["update"]).and_then(|()| apt_get(&install)).with_context(|| format!("{what}\n{by_hand}"))
 }
 
 /// Tells what takes its time.

@@ -14,12 +14,7 @@ use crate::package::{GLUE, MODULE, RENDERER, STYLES};
 use crate::project::Project;
 
 /// The files that are measured, and whether the budget counts them.
-const FILES: [(&str, bool); 4] = [
-    (MODULE, true),
-    (GLUE, true),
-    (RENDERER, true),
-    (STYLES, false),
-];
+const FILES: [(&str, bool); 4] = [(MODULE, true), (GLUE, true), (RENDERER, true), (STYLES, false)];
 
 /// By how much a file may grow unrecorded, in percent.
 const GROWTH: u64 = 2;
@@ -50,28 +45,18 @@ pub fn gate(project: &Project, package: &Path, mode: Mode) -> Result<()> {
     for (name, counted) in FILES {
         let bytes = fs::read(package.join(name)).with_context(|| name.to_owned())?;
         let size = gzip(&bytes)?;
-        let recorded = gate
-            .recorded
-            .get(name)
-            .map_or("none".to_owned(), u64::to_string);
+        let recorded = gate.recorded.get(name).map_or("none".to_owned(), u64::to_string);
         println!("{name:18} {:>9} {size:>9} {recorded:>9}", bytes.len());
         measured.insert(name.to_owned(), size);
         total += if counted { size } else { 0 };
     }
-    println!(
-        "{:18} {:>9} {total:>9}   of {} ({STYLES} not counted)",
-        "total", "", gate.budget
-    );
+    println!("{:18} {:>9} {total:>9}   of {} ({STYLES} not counted)", "total", "", gate.budget);
 
     if mode == Mode::Record {
         fs::write(&file, render(gate.budget, &measured))?;
         println!("recorded in size.toml");
     }
-    let known = if mode == Mode::Record {
-        &measured
-    } else {
-        &gate.recorded
-    };
+    let known = if mode == Mode::Record { &measured } else { &gate.recorded };
     let faults = faults(gate.budget, known, &measured, total);
     if !faults.is_empty() {
         bail!("{}", faults.join("\n"));
@@ -79,25 +64,18 @@ pub fn gate(project: &Project, package: &Path, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-fn faults(
-    budget: u64,
-    recorded: &BTreeMap<String, u64>,
-    measured: &BTreeMap<String, u64>,
-    total: u64,
-) -> Vec<String> {
+fn faults(budget: u64, recorded: &BTreeMap<String, u64>, measured: &BTreeMap<String, u64>, total: u64) -> Vec<String> {
     const RECORD: &str = "if it is worth it, `cargo xtask size --update` and commit size.toml";
     let mut faults = Vec::new();
     if total > budget {
-        faults.push(format!(
-            "the download of {total} bytes exceeds the budget of {budget}"
-        ));
+        faults.push(format!("the download of {total} bytes exceeds the budget of {budget}"));
     }
     for (name, &size) in measured {
         match recorded.get(name) {
             None => faults.push(format!("{name} is not recorded: {RECORD}")),
-            Some(&known) if size * 100 > known * (100 + GROWTH) => faults.push(format!(
-                "{name} grew from {known} to {size} bytes, more than {GROWTH} %: {RECORD}"
-            )),
+            Some(&known) if size * 100 > known * (100 + GROWTH) => {
+                faults.push(format!("{name} grew from {known} to {size} bytes, more than {GROWTH} %: {RECORD}"))
+            }
             Some(_) => {}
         }
     }
@@ -111,9 +89,7 @@ fn gzip(bytes: &[u8]) -> Result<u64> {
 }
 
 fn render(budget: u64, recorded: &BTreeMap<String, u64>) -> String {
-    let lines = recorded
-        .iter()
-        .map(|(name, size)| format!("{name:?} = {size}\n"));
+    let lines = recorded.iter().map(|(name, size)| format!("{name:?} = {size}\n"));
     format!(
         "# What a page downloads, in bytes after gzip -9. `cargo xtask size` checks it,\n\
          # `cargo xtask size --update` records it.\n\
@@ -161,10 +137,7 @@ mod tests {
     #[test]
     fn a_file_that_is_not_recorded_fails() {
         let faults = faults(2000, &BTreeMap::new(), &sizes(10), 10);
-        assert!(
-            faults.len() == 1 && faults[0].contains("not recorded"),
-            "{faults:?}"
-        );
+        assert!(faults.len() == 1 && faults[0].contains("not recorded"), "{faults:?}");
     }
 
     #[test]

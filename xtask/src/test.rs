@@ -27,12 +27,7 @@ struct Step {
 
 /// In order of cost: what is soon told comes first.
 const STEPS: &[Step] = &[
-    Step {
-        name: "fmt",
-        promise: "the source is formatted",
-        advice: "run `cargo fmt --all`",
-        run: fmt,
-    },
+    Step { name: "fmt", promise: "the source is formatted", advice: "run `cargo fmt --all`", run: fmt },
     Step {
         name: "boundary",
         promise: "only src/wasm names a crate of the JavaScript boundary",
@@ -103,35 +98,21 @@ pub fn run_steps(project: &Project, arguments: lexopt::Parser) -> Result<ExitCod
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let outcomes: Vec<_> = steps
-        .iter()
-        .map(|step| (step, outcome(step, project)))
-        .collect();
+    let outcomes: Vec<_> = steps.iter().map(|step| (step, outcome(step, project))).collect();
 
     println!();
     for (step, (time, result)) in &outcomes {
         let seconds = time.as_secs_f64();
-        println!(
-            "{:6} {:14} {seconds:6.1} s",
-            if result.is_ok() { "ok" } else { "FAILED" },
-            step.name
-        );
+        println!("{:6} {:14} {seconds:6.1} s", if result.is_ok() { "ok" } else { "FAILED" }, step.name);
         if let Err(error) = result {
             for line in format!("{error:#}\n{}", step.advice).lines() {
                 println!("       {line}");
             }
         }
     }
-    let failed = outcomes
-        .iter()
-        .filter(|(_, (_, result))| result.is_err())
-        .count();
+    let failed = outcomes.iter().filter(|(_, (_, result))| result.is_err()).count();
     println!("{} passed, {failed} failed", outcomes.len() - failed);
-    Ok(if failed == 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    })
+    Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The steps that were asked for; none for `--list`.
@@ -144,19 +125,15 @@ fn chosen(mut arguments: lexopt::Parser) -> Result<Option<Vec<&'static Step>>> {
                 for name in arguments.values()? {
                     let name = name.string()?;
                     let step = STEPS.iter().find(|step| step.name == name);
-                    only.push(step.with_context(|| {
-                        format!("there is no step `{name}`: see `cargo xtask test --list`")
-                    })?);
+                    only.push(
+                        step.with_context(|| format!("there is no step `{name}`: see `cargo xtask test --list`"))?,
+                    );
                 }
             }
             _ => return Err(argument.unexpected().into()),
         }
     }
-    Ok(Some(if only.is_empty() {
-        STEPS.iter().collect()
-    } else {
-        only
-    }))
+    Ok(Some(if only.is_empty() { STEPS.iter().collect() } else { only }))
 }
 
 fn outcome(step: &Step, project: &Project) -> (Duration, Result<()>) {
@@ -166,11 +143,7 @@ fn outcome(step: &Step, project: &Project) -> (Duration, Result<()>) {
     let time = start.elapsed();
     match &result {
         Ok(()) => println!("── {}: ok, {:.1} s", step.name, time.as_secs_f64()),
-        Err(error) => println!(
-            "── {}: FAILED, {:.1} s\n{error:#}",
-            step.name,
-            time.as_secs_f64()
-        ),
+        Err(error) => println!("── {}: FAILED, {:.1} s\n{error:#}", step.name, time.as_secs_f64()),
     }
     (time, result)
 }
@@ -184,80 +157,51 @@ fn clippy(project: &Project) -> Result<()> {
     setup::rust_component("clippy", "cargo-clippy")?;
     setup::wasm_target()?;
     const STRICT: [&str; 3] = ["--", "-D", "warnings"];
-    run(project
-        .cargo()
-        .args(["clippy", "--workspace", "--all-targets"])
-        .args(STRICT))?;
-    let module = [
-        "clippy",
-        "--package",
-        "chatrows",
-        "--lib",
-        "--tests",
-        "--target",
-        setup::WASM,
-    ];
+    run(project.cargo().args(["clippy", "--workspace", "--all-targets"]).args(STRICT))?;
+    let module = ["clippy", "--package", "chatrows", "--lib", "--tests", "--target", setup::WASM];
     run(project.cargo().args(module).args(STRICT))
 }
 
 fn doc(project: &Project) -> Result<()> {
     setup::wasm_target()?;
     let doc = |arguments: &[&str]| {
-        run(project
-            .cargo()
-            .args(["doc", "--no-deps"])
-            .args(arguments)
-            .env("RUSTDOCFLAGS", "-Dwarnings"))
+        run(project.cargo().args(["doc", "--no-deps"]).args(arguments).env("RUSTDOCFLAGS", "-Dwarnings"))
     };
     doc(&["--workspace"])?;
     doc(&["--package", "chatrows", "--target", setup::WASM])
 }
 
 fn native(project: &Project) -> Result<()> {
-    run(project
-        .cargo()
-        .args(["test", "--workspace", "--exclude", "page"]))
+    run(project.cargo().args(["test", "--workspace", "--exclude", "page"]))
 }
 
 fn size_gate(project: &Project) -> Result<()> {
-    size::gate(
-        project,
-        &package::build(project, Kind::Release)?,
-        size::Mode::Check,
-    )
+    size::gate(project, &package::build(project, Kind::Release)?, size::Mode::Check)
 }
 
 fn types(project: &Project) -> Result<()> {
+    const CONFIG: &str = r#"{
+  "compilerOptions": {
+    "strict": true,
+    "noEmit": true,
+    "target": "es2022",
+    "lib": ["es2022", "esnext.disposable", "dom", "dom.iterable"],
+    "module": "nodenext",
+    "types": []
+  },
+  "files": ["consumer.ts"]
+}
+"#;
     let consumer = installed_package(project)?;
-    fs::copy(
-        project.root.join("tests/types/consumer.ts"),
-        consumer.join("consumer.ts"),
-    )
-    .context("tests/types/consumer.ts")?;
-    run(Command::new(setup::tsc(project)?)
-        .current_dir(consumer)
-        .args([
-            "--strict",
-            "--noEmit",
-            "--target",
-            "es2022",
-            "--lib",
-            "es2022,esnext.disposable,dom,dom.iterable",
-            "--module",
-            "nodenext",
-            "--types",
-            "",
-            "consumer.ts",
-        ]))
+    fs::copy(project.root.join("tests/types/consumer.ts"), consumer.join("consumer.ts"))
+        .context("tests/types/consumer.ts")?;
+    fs::write(consumer.join("tsconfig.json"), CONFIG)?;
+    run(Command::new(setup::tsc(project)?).current_dir(consumer))
 }
 
 fn dist(project: &Project) -> Result<()> {
     let consumer = installed_package(project)?;
-    fs::copy(
-        project.root.join("xtask/src/smoke.mjs"),
-        consumer.join("smoke.mjs"),
-    )
-    .context("xtask/src/smoke.mjs")?;
+    fs::copy(project.root.join("xtask/src/smoke.mjs"), consumer.join("smoke.mjs")).context("xtask/src/smoke.mjs")?;
     run(Command::new("node").current_dir(consumer).arg("smoke.mjs"))
 }
 
@@ -270,23 +214,13 @@ fn installed_package(project: &Project) -> Result<PathBuf> {
         fs::remove_dir_all(&consumer)?;
     }
     fs::create_dir_all(&consumer)?;
-    fs::write(
-        consumer.join("package.json"),
-        "{ \"private\": true, \"type\": \"module\" }\n",
-    )?;
+    fs::write(consumer.join("package.json"), "{ \"private\": true, \"type\": \"module\" }\n")?;
     let npm = |arguments: &[&str], path: &Path| {
-        run(Command::new("npm")
-            .current_dir(&consumer)
-            .arg("--loglevel=error")
-            .args(arguments)
-            .arg(path))
+        run(Command::new("npm").current_dir(&consumer).arg("--loglevel=error").args(arguments).arg(path))
     };
     npm(&["pack"], &package)?;
     let packed = consumer.join(format!("chatrows-{}.tgz", project.version));
-    npm(
-        &["install", "--offline", "--no-audit", "--no-fund"],
-        &packed,
-    )?;
+    npm(&["install", "--offline", "--no-audit", "--no-fund"], &packed)?;
     Ok(consumer)
 }
 
@@ -295,10 +229,7 @@ fn wasm(project: &Project, browser: Browser) -> Result<()> {
     setup::wasm_target()?;
     let driver = browser.driver()?;
     let runner = setup::wasm_bindgen_test_runner(project)?;
-    let tools = runner
-        .parent()
-        .context("the runner lies in a folder")?
-        .to_owned();
+    let tools = runner.parent().context("the runner lies in a folder")?.to_owned();
     let mut command = match find("wasm-pack") {
         Some(wasm_pack) => {
             let (browser, option) = match browser {
@@ -307,14 +238,7 @@ fn wasm(project: &Project, browser: Browser) -> Result<()> {
             };
             let mut command = Command::new(wasm_pack);
             command.current_dir(&project.root);
-            command.args([
-                "test",
-                "--mode",
-                "no-install",
-                "--headless",
-                browser,
-                option,
-            ]);
+            command.args(["test", "--mode", "no-install", "--headless", browser, option]);
             command.arg(&driver);
             command
         }
@@ -329,9 +253,7 @@ fn wasm(project: &Project, browser: Browser) -> Result<()> {
     for other in [Browser::Chromium, Browser::Firefox] {
         command.env_remove(other.driver_variable());
     }
-    run(command
-        .env(browser.driver_variable(), driver)
-        .env("PATH", path_with(tools)?))
+    run(command.env(browser.driver_variable(), driver).env("PATH", path_with(tools)?))
 }
 
 fn page(project: &Project) -> Result<()> {

@@ -32,12 +32,7 @@ const BROWSERS: [Browser; 2] = [
         driver_variable: "CHROMEDRIVER",
         options: "goog:chromeOptions",
     },
-    Browser {
-        name: "firefox",
-        driver: "geckodriver",
-        driver_variable: "GECKODRIVER",
-        options: "moz:firefoxOptions",
-    },
+    Browser { name: "firefox", driver: "geckodriver", driver_variable: "GECKODRIVER", options: "moz:firefoxOptions" },
 ];
 
 /// A driver that has not answered by then will not.
@@ -55,10 +50,7 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 pub fn each_browser(test: impl AsyncFn(&Page)) {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let server = serve_demo();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for browser in &BROWSERS {
         let driver = Driver::start(browser);
         runtime.block_on(async {
@@ -70,10 +62,7 @@ pub fn each_browser(test: impl AsyncFn(&Page)) {
             };
             let outcome = AssertUnwindSafe(run).catch_unwind().await;
             if outcome.is_err() {
-                let test = thread::current()
-                    .name()
-                    .unwrap_or("test")
-                    .replace("::", "-");
+                let test = thread::current().name().unwrap_or("test").replace("::", "-");
                 eprintln!("failed in {}", browser.name);
                 page.report(&format!("failed-{test}")).await;
             }
@@ -92,16 +81,7 @@ fn serve_demo() -> Server {
         package.join("package.json").is_file(),
         "the demo's package is not built: run `cargo xtask test --only page`"
     );
-    let mounts = vec![
-        Mount {
-            prefix: "/pkg/",
-            folder: package,
-        },
-        Mount {
-            prefix: "/",
-            folder: root().join("www"),
-        },
-    ];
+    let mounts = vec![Mount { prefix: "/pkg/", folder: package }, Mount { prefix: "/", folder: root().join("www") }];
     Server::start(mounts, 0).expect("a free port")
 }
 
@@ -113,11 +93,7 @@ fn root() -> PathBuf {
 /// Cargo's target folder: a test's program lies in `target/debug/deps`.
 pub(crate) fn target() -> PathBuf {
     let program = std::env::current_exe().expect("the test's own program");
-    program
-        .ancestors()
-        .nth(3)
-        .expect("target/debug/deps")
-        .to_owned()
+    program.ancestors().nth(3).expect("target/debug/deps").to_owned()
 }
 
 /// A WebDriver process, ended when dropped.
@@ -137,20 +113,11 @@ impl Driver {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
-            .unwrap_or_else(|error| {
-                panic!(
-                    "{} ({error}): run `cargo xtask test --only page`",
-                    browser.driver
-                )
-            });
+            .unwrap_or_else(|error| panic!("{} ({error}): run `cargo xtask test --only page`", browser.driver));
         let driver = Driver { process, port };
         let start = Instant::now();
         while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
-            assert!(
-                start.elapsed() < DRIVER_START,
-                "{} does not answer",
-                browser.driver
-            );
+            assert!(start.elapsed() < DRIVER_START, "{} does not answer", browser.driver);
             thread::sleep(Duration::from_millis(10));
         }
         driver
@@ -158,8 +125,7 @@ impl Driver {
 
     async fn session(&self, browser: &Browser) -> Client {
         let capabilities = fs::read(root().join("webdriver.json")).expect("webdriver.json");
-        let mut capabilities: Map<String, Value> =
-            serde_json::from_slice(&capabilities).expect("webdriver.json");
+        let mut capabilities: Map<String, Value> = serde_json::from_slice(&capabilities).expect("webdriver.json");
         capabilities.retain(|key, _| key == browser.options);
         ClientBuilder::new(HttpConnector::new())
             .capabilities(capabilities)

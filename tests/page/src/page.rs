@@ -27,11 +27,7 @@ pub struct Page {
 
 impl Page {
     pub(crate) fn new(client: Client, base: String, browser: &'static str) -> Page {
-        Page {
-            client,
-            base,
-            browser,
-        }
+        Page { client, base, browser }
     }
 
     /// `chromium` or `firefox`.
@@ -47,10 +43,7 @@ impl Page {
     /// Opens a page of the demo: `""` is its start.
     pub async fn goto(&self, path: &str) {
         let url = format!("{}{path}", self.base);
-        self.client
-            .goto(&url)
-            .await
-            .unwrap_or_else(|error| panic!("{url}: {error}"));
+        self.client.goto(&url).await.unwrap_or_else(|error| panic!("{url}: {error}"));
     }
 
     /// The value of a JavaScript expression; a promise is awaited.
@@ -99,10 +92,7 @@ impl Page {
     pub async fn wait_until(&self, what: &str, condition: impl AsyncFn() -> bool) {
         let start = Instant::now();
         while !condition().await {
-            assert!(
-                start.elapsed() < PATIENCE,
-                "waited {PATIENCE:?} in vain for {what}"
-            );
+            assert!(start.elapsed() < PATIENCE, "waited {PATIENCE:?} in vain for {what}");
             tokio::time::sleep(POLL).await;
         }
     }
@@ -110,16 +100,13 @@ impl Page {
     /// Waits until a JavaScript expression is truthy.
     pub async fn wait_for(&self, expression: &str) {
         let truth = format!("!!({expression})");
-        self.wait_until(expression, async || self.eval(&truth).await == true)
-            .await;
+        self.wait_until(expression, async || self.eval(&truth).await == true).await;
     }
 
     /// What has gone wrong on the page, as its first script has collected it:
     /// errors, unhandled rejections, violations of the content security policy.
     pub async fn problems(&self) -> Vec<String> {
-        let problems = self
-            .eval("window.__problems ? window.__problems.map(String) : ['no window.__problems']")
-            .await;
+        let problems = self.eval("window.__problems ? window.__problems.map(String) : ['no window.__problems']").await;
         serde_json::from_value(problems).expect("window.__problems")
     }
 
@@ -127,10 +114,7 @@ impl Page {
     /// When the page has met a problem, or collects none.
     pub async fn assert_no_problems(&self) {
         let problems = self.problems().await;
-        assert!(
-            problems.is_empty(),
-            "the page has met problems: {problems:#?}"
-        );
+        assert!(problems.is_empty(), "the page has met problems: {problems:#?}");
     }
 
     /// Leaves a picture of the page as `target/screens/NAME-BROWSER.png`.
@@ -146,10 +130,7 @@ impl Page {
     /// After a failure: a picture, as far as the browser can still give one.
     pub(crate) async fn report(&self, name: &str) {
         if self.client.current_url().await.is_ok() {
-            eprintln!(
-                "the page as it failed: {}",
-                self.screenshot(name).await.display()
-            );
+            eprintln!("the page as it failed: {}", self.screenshot(name).await.display());
         }
     }
 }

@@ -72,11 +72,7 @@ impl Server {
                 })
             })
             .collect();
-        Ok(Server {
-            http,
-            port,
-            workers,
-        })
+        Ok(Server { http, port, workers })
     }
 
     /// The address of the page, with the slash at its end.
@@ -107,11 +103,7 @@ fn listen(port: u16) -> io::Result<TcpListener> {
     let mut last = port;
     loop {
         match TcpListener::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, last))) {
-            Err(error)
-                if error.kind() == ErrorKind::AddrInUse
-                    && last - port < PORTS_TRIED
-                    && last < u16::MAX =>
-            {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && last - port < PORTS_TRIED && last < u16::MAX => {
                 last += 1;
             }
             outcome => return outcome,
@@ -130,9 +122,7 @@ fn answer(request: Request, mounts: &[Mount]) {
         },
         _ => (405, TEXT, b"only GET and HEAD".to_vec()),
     };
-    let mut response = Response::from_data(body)
-        .with_status_code(status)
-        .with_chunked_threshold(usize::MAX);
+    let mut response = Response::from_data(body).with_status_code(status).with_chunked_threshold(usize::MAX);
     for (name, value) in HEADERS.iter().chain([&("Content-Type", mime)]) {
         let header = Header::from_bytes(*name, *value).expect("the headers above are ASCII");
         response.add_header(header);
@@ -146,14 +136,9 @@ fn answer(request: Request, mounts: &[Mount]) {
 fn find(target: &str, mounts: &[Mount]) -> Option<PathBuf> {
     let path = target.split(['?', '#']).next()?;
     let mount = mounts.iter().find(|mount| path.starts_with(mount.prefix))?;
-    let rest = percent_decode_str(&path[mount.prefix.len()..])
-        .decode_utf8()
-        .ok()?;
+    let rest = percent_decode_str(&path[mount.prefix.len()..]).decode_utf8().ok()?;
     let rest = Path::new(rest.as_ref());
-    if !rest
-        .components()
-        .all(|part| matches!(part, Component::Normal(_)))
-    {
+    if !rest.components().all(|part| matches!(part, Component::Normal(_))) {
         return None;
     }
     let folder = mount.folder.canonicalize().ok()?;
@@ -205,14 +190,8 @@ mod tests {
             std::fs::write(path, text).unwrap();
         }
         let mounts = vec![
-            Mount {
-                prefix: "/pkg/",
-                folder: root.path().join("pkg"),
-            },
-            Mount {
-                prefix: "/",
-                folder: root.path().join("www"),
-            },
+            Mount { prefix: "/pkg/", folder: root.path().join("pkg") },
+            Mount { prefix: "/", folder: root.path().join("www") },
         ];
         let server = Server::start(mounts, 0).unwrap();
         (root, server)
@@ -222,11 +201,7 @@ mod tests {
     /// would tidy the path.
     fn request(server: &Server, method: &str, path: &str) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
-        )
-        .unwrap();
+        write!(stream, "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer
@@ -236,14 +211,8 @@ mod tests {
     fn check(path: &str, status: &str, mime: &str, body: &str) {
         let (_root, server) = site();
         let answer = request(&server, "GET", path);
-        assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status} ")),
-            "{answer}"
-        );
-        assert!(
-            answer.contains(&format!("Content-Type: {mime}\r\n")),
-            "{answer}"
-        );
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert!(answer.contains(&format!("Content-Type: {mime}\r\n")), "{answer}");
         assert!(answer.ends_with(&format!("\r\n\r\n{body}")), "{answer}");
     }
 
@@ -251,12 +220,7 @@ mod tests {
     fn serves_each_mount_with_its_mime_type() {
         check("/", "200", "text/html; charset=utf-8", "page");
         check("/index.html?x=1", "200", "text/html; charset=utf-8", "page");
-        check(
-            "/a%20b.js",
-            "200",
-            "text/javascript; charset=utf-8",
-            "script",
-        );
+        check("/a%20b.js", "200", "text/javascript; charset=utf-8", "script");
         check("/pkg/chatrows_bg.wasm", "200", "application/wasm", "module");
     }
 
@@ -308,10 +272,7 @@ mod tests {
         let (_root, server) = site();
         assert!(request(&server, "POST", "/").starts_with("HTTP/1.1 405 "));
         let head = request(&server, "HEAD", "/");
-        assert!(
-            head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"),
-            "{head}"
-        );
+        assert!(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"), "{head}");
     }
 
     #[test]
