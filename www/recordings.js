@@ -1,0 +1,220 @@
+// Recordings for the demo: what a model's server would have sent, as OpenAI chat completion chunks. Written
+// for this project and built anew, always the same, whenever one is played: a script of events with the
+// pauses between them, then cut into network pieces `[at_ms, Uint8Array]` without regard for events, escapes
+// or characters.
+
+const PIECE_MS = 16;
+
+/** Numbers from 0 to 1, the same for the same seed. */
+function chance(seed) {
+  return () => (seed = (seed * 1664525 + 1013904223) >>> 0) / 2 ** 32;
+}
+
+/**
+ * Cuts a script of `[pause_ms, text]` into network pieces: events that come within 16 ms share a piece, and
+ * each piece but the last ends somewhere inside its last event.
+ */
+export function pieces(script, seed = 1) {
+  const random = chance(seed), encoder = new TextEncoder(), cut = [];
+  let at = 0, from = 0, held = [];
+  const deliver = (keep) => {
+    const bytes = new Uint8Array(held.reduce((sum, part) => sum + part.length, 0));
+    let end = 0;
+    for (const part of held) bytes.set(part, end), (end += part.length);
+    cut.push([Math.round(from), bytes.slice(0, end - keep)]);
+    held = keep ? [bytes.slice(end - keep)] : [];
+  };
+  for (const [pause, text] of script) {
+    at += pause;
+    if (held.length && at - from >= PIECE_MS) deliver(Math.floor(random() * held.at(-1).length));
+    if (cut.length === 0 || at - from >= PIECE_MS) from = at;
+    held.push(encoder.encode(text));
+  }
+  deliver(0);
+  return cut;
+}
+
+/** Cuts a file of one's own in the same way: 2,000 pieces at most, over 10 seconds at most. */
+export function cutFile(bytes, seed) {
+  const random = chance(seed), cut = [];
+  const mean = Math.max(180, bytes.length / 1000);
+  for (let from = 0, at = 0; from < bytes.length; at += 10) {
+    const end = from + 1 + Math.floor(random() * 2 * mean);
+    cut.push([at, bytes.subarray(from, end)]);
+    from = end;
+  }
+  return cut;
+}
+
+const sse = (value) => `data: ${typeof value === "string" ? value : JSON.stringify(value)}\n\n`;
+
+/** The events of one response: each builds one `data:` line. */
+function response(id, model = "demo-model") {
+  const event = (rest) => sse({ id, object: "chat.completion.chunk", created: 1750000000, model, ...rest });
+  const delta = (delta, index = 0, finish_reason = null) => event({ choices: [{ index, delta, finish_reason }] });
+  return {
+    start: delta({ role: "assistant", content: "" }),
+    text: (content, index) => delta({ content }, index),
+    reason: (reasoning_content) => delta({ reasoning_content }),
+    call: (index, id, name) => delta({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] }),
+    args: (index, part) => delta({ tool_calls: [{ index, function: { arguments: part } }] }),
+    finish: (reason, index) => delta({}, index, reason),
+    usage: (prompt_tokens, completion_tokens, more) =>
+      event({ choices: [], usage: { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens, ...more } }),
+    done: sse("[DONE]"),
+  };
+}
+
+/** Text as a model would bring it: a few letters at a time. */
+const tokens = (text) => text.match(/\s*\S{1,5}|\s+$/gu) ?? [];
+const spread = (texts, pause, event) => texts.map((text) => [pause, event(text)]);
+const every = (text, size) => text.match(new RegExp(`[^]{1,${size}}`, "gu"));
+
+function answer() {
+  const r = response("chatcmpl-a1");
+  return [
+    [180, r.start],
+    ...spread(tokens(
+      "The tide follows the Moon. Its pull raises the sea on the side that faces it, and a second bulge stands on " +
+      "the far side, where the pull is weakest.\n\nAs the Earth turns under both, most coasts see two high waters " +
+      "in a little under 25 hours. When the Sun is in line – at new and full moon – the two add up to a spring tide; " +
+      "at the quarters they work against each other, and the tide is neap.",
+    ), 28, (t) => r.text(t)),
+    [30, r.finish("stop")],
+    [20, r.usage(14, 96)],
+    [0, r.done],
+  ];
+}
+
+function reasoning() {
+  const r = response("chatcmpl-b1");
+  return [
+    [200, r.start],
+    ...spread(tokens(
+      "Seventeen sheep, all but nine run away. “All but nine” means nine stay. It is tempting to take 17 − 9 = 8, " +
+      "but that counts the ones that ran.",
+    ), 26, (t) => r.reason(t)),
+    [350, r.text("Nine")],
+    ...spread(tokens(" are left: “all but nine” says how many did not run away. 😊"), 34, (t) => r.text(t)),
+    [30, r.finish("stop")],
+    [20, r.usage(23, 71, { completion_tokens_details: { reasoning_tokens: 48 } })],
+    [0, r.done],
+  ];
+}
+
+/** 200 KiB of arguments: a path, then a file full of what JSON must escape and of characters of several bytes. */
+export function longArguments() {
+  const lines = [];
+  const places = ["Brest", "Reykjavík", "Saint-Malo", "Владивосток", "Άνδρος", "Łeba"];
+  const head = '{"path":"notes/tides.md","content":"';
+  let size = head.length + 2;
+  for (let n = 1; ; n++) {
+    const place = places[n % places.length];
+    const line = n % 12 === 1
+      ? `\n## Week ${(n + 11) / 12}\n\n`
+      : `- ${place}: "high water" at ${n % 24}:${String((n * 17) % 60).padStart(2, "0")},\t${((n * 37) % 900) / 100} m${n % 5 ? "" : ", calm 😊"}\n`;
+    const escaped = JSON.stringify(line).slice(1, -1);
+    size += new TextEncoder().encode(escaped).length;
+    if (size > 200 * 1024) break;
+    lines.push(escaped);
+  }
+  return `${head}${lines.join("")}"}`;
+}
+
+function longCall() {
+  const r = response("chatcmpl-c1");
+  const parts = every(longArguments(), 23);
+  return [
+    [160, r.start],
+    ...spread(tokens("I will write the table to a file."), 30, (t) => r.text(t)),
+    [120, r.call(0, "call_c1", "write_file")],
+    ...spread(parts, 11600 / parts.length, (part) => r.args(0, part)),
+    [30, r.finish("tool_calls")],
+    [20, r.usage(212, 51840)],
+    [0, r.done],
+  ];
+}
+
+function parallelCalls() {
+  const r = response("chatcmpl-d1");
+  const north = every('{"station":"Reykjavík","days":3,"units":{"height":"m","speed":"kn"}}', 7);
+  const south = every('{"station":"Saint-Malo","days":3,"alerts":[true,"spring tide",12.5]}', 7);
+  const both = north.flatMap((part, i) => [r.args(0, part), ...(south[i] ? [r.args(1, south[i])] : [])]);
+  return [
+    [180, r.start],
+    ...spread(tokens("I will ask both stations at once."), 34, (t) => r.text(t)),
+    [140, r.call(0, "call_d1", "tide_table")],
+    [60, r.call(1, "call_d2", "tide_table")],
+    ...spread(both, 85, (event) => event),
+    [30, r.finish("tool_calls")],
+    [20, r.usage(301, 58, { prompt_tokens_details: { cached_tokens: 256 } })],
+    [0, r.done],
+  ];
+}
+
+function cutByLength() {
+  const r = response("chatcmpl-e1");
+  return [
+    [180, r.start],
+    ...spread(tokens(
+      "A tide pool, from the top down:\n\n1. Splash zone: periwinkles, lichens.\n2. High zone: barnacles, limpets.\n" +
+      "3. Middle zone: mussels, anemones, and below them the first of the",
+    ), 32, (t) => r.text(t)),
+    [30, r.finish("length")],
+    [20, r.usage(18, 64)],
+    [0, r.done],
+  ];
+}
+
+function errorInside() {
+  const r = response("chatcmpl-f1");
+  return [
+    [180, r.start],
+    ...spread(tokens("The harbour was first surveyed in"), 40, (t) => r.text(t)),
+    [700, sse({ error: { message: "The model is overloaded. Please try again shortly.", type: "server_error", code: "overloaded" } })],
+  ];
+}
+
+function hostile() {
+  const r = response("chatcmpl-g1");
+  const lines = (text) => text.replaceAll("\n", "\r\n");
+  const call = every('{"__proto__":{"admin":true},"path":"<b>x</b>","note":"\\u202Edesrever\\u202C, שלום"', 9);
+  return [
+    [150, `\uFEFF: keep-alive\n\n${r.start}`],
+    [200, lines(r.text("Markup stays text: "))],
+    [120, lines(r.text("<img src=x onerror=alert(1)> & <script>alert(2)</script> "))],
+    [200, 'data: {"id":"chatcmpl-g1","choices":[{"index":0,"delta":{"content":"bro\n\n'],
+    [160, ": a comment\r\n\r\n"],
+    [160, sse({ object: "telemetry.sample", load: 0.7, note: "not a chunk" })],
+    [200, "event: message\rid: 7\r" + r.text("[a link](javascript:alert(3)) \u0000 and the stream goes on.").replace(/\n\n$/, "\r\r")],
+    [300, r.call(0, "call_g1", "save_note")],
+    ...spread(call, 60, (part) => r.args(0, part)),
+  ];
+}
+
+function choices() {
+  const r = response("chatcmpl-h1");
+  const one = tokens("Slack water: the short rest between flood and ebb.");
+  const two = tokens("Slack water is the moment when the tide stands still before it turns.");
+  const both = two.flatMap((part, i) => [...(one[i] ? [r.text(one[i], 0)] : []), r.text(part, 1)]);
+  return [
+    [180, r.start],
+    ...spread(both, 32, (event) => event),
+    [30, r.finish("stop", 0)],
+    [30, r.finish("stop", 1)],
+    [20, r.usage(12, 41)],
+    [0, r.done],
+  ];
+}
+
+/** `ask` is what the user says first; `pieces()` are the network pieces. */
+export const recordings = [
+  { id: "answer", title: "A short answer", ask: "What makes the tides?", script: answer },
+  { id: "reasoning", title: "Reasoning, then an answer", ask: "A farmer has 17 sheep. All but nine run away. How many are left?", script: reasoning },
+  { id: "long-call", title: "A tool call with 200 KB of arguments", ask: "Write a tide table for the year into notes/tides.md.", script: longCall },
+  { id: "parallel", title: "Two tool calls at once", ask: "Compare the tides of Reykjavík and Saint-Malo.", script: parallelCalls },
+  { id: "length", title: "An answer cut by length", ask: "What lives in a tide pool?", script: cutByLength },
+  { id: "error", title: "An error in mid-answer", ask: "When was the harbour surveyed?", script: errorInside },
+  { id: "hostile", title: "A hostile stream", ask: "Save a note, please.", script: hostile },
+  { id: "choices", title: "Two choices", ask: "What is slack water?", script: choices },
+].map(({ script, ...rest }, i) => ({ ...rest, pieces: () => pieces(script(), i + 1) }));
