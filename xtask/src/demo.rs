@@ -3,7 +3,7 @@
 
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Error, Result, ensure};
 use lexopt::prelude::*;
 use serve::{Mount, Server};
 
@@ -14,7 +14,7 @@ pub fn run(project: &Project, mut arguments: lexopt::Parser) -> Result<()> {
     let (mut port, mut open) = (8080_u16, true);
     while let Some(argument) = arguments.next()? {
         match argument {
-            Long("port") => port = arguments.value()?.parse()?,
+            Long("port") => port = arguments.value()?.parse().map_err(Error::msg)?,
             Long("no-open") => open = false,
             _ => return Err(argument.unexpected().into()),
         }

@@ -38,7 +38,7 @@ pub fn wasm_target() -> Result<()> {
     }
     say(&format!("adding Rust's target {WASM}"));
     run(Command::new("rustup").args(["target", "add", WASM]))
-        .with_context(|| format!("the target {WASM}, which compiles the module: try `{command}`"))
+        .with_context(|| format!("the module needs Rust's target {WASM} (by hand: `{command}`)"))
 }
 
 /// A component of the toolchain: `rustfmt` or `clippy`.
@@ -142,7 +142,7 @@ fn cargo_install(krate: &str, version: &str, program: &str, options: &[&str]) ->
     let by_hand = crate::command::line(&install);
     // Not our target folder: `cargo install` would leave its build in it.
     install.arg("--root").arg(&root).env_remove("CARGO_TARGET_DIR");
-    run(&mut install).with_context(|| format!("{program} is needed: try `{by_hand}`"))?;
+    run(&mut install).with_context(|| format!("{program} is needed (by hand: `{by_hand}`)"))?;
     Ok(file)
 }
 

@@ -53,6 +53,12 @@ const STEPS: &[Step] = &[
         run: native,
     },
     Step {
+        name: "renderer",
+        promise: "the tests of rows.js pass in node",
+        advice: "run them alone with `cargo xtask test --only renderer`",
+        run: renderer,
+    },
+    Step {
         name: "size",
         promise: "the release package keeps within size.toml",
         advice: "see the table above; `cargo xtask size` prints it again",
@@ -173,6 +179,15 @@ fn doc(project: &Project) -> Result<()> {
 
 fn native(project: &Project) -> Result<()> {
     run(project.cargo().args(["test", "--workspace", "--exclude", "page"]))
+}
+
+fn renderer(project: &Project) -> Result<()> {
+    setup::node()?;
+    let www = project.root.join("www");
+    let entries = fs::read_dir(&www).context("www")?.collect::<Result<Vec<_>, _>>()?;
+    let files = entries.iter().map(|entry| entry.path());
+    let tests = files.filter(|file| file.to_string_lossy().ends_with(".test.js"));
+    run(Command::new("node").current_dir(www).arg("--test").args(tests))
 }
 
 fn size_gate(project: &Project) -> Result<()> {
