@@ -203,9 +203,7 @@ async function start() {
   }
 
   function define(list, entries) {
-    const want = entries.filter(([, value]) => value !== undefined);
-    while (list.children.length > want.length) list.lastChild.remove();
-    want.forEach(([name, value], i) => {
+    entries.forEach(([name, value = "–"], i) => {
       const row = list.children[i] ?? list.appendChild(document.createElement("div"));
       if (!row.firstChild) row.append(document.createElement("dt"), document.createElement("dd"));
       row.className = /^[a-z]/.test(name) ? "sub" : "";
@@ -224,8 +222,8 @@ async function start() {
       ["Late bytes", lateBytes], ["Rows", rows], ["Ops", ops], ["Batches", batches],
     ]);
     define($("panels"), [
-      ["Activity", activity?.state], ["Tokens in", usage.inputTokens], ["of them cached", usage.cachedTokens],
-      ["Tokens out", usage.outputTokens], ["of them reasoning", usage.reasoningTokens],
+      ["Activity", activity?.state], ["Tokens in", usage.inputTokens], ["cached", usage.cachedTokens],
+      ["Tokens out", usage.outputTokens], ["reasoning", usage.reasoningTokens],
     ]);
     const faults = chat.faults();
     $("faultcount").textContent = faults.length || "";
@@ -317,9 +315,9 @@ async function start() {
     $("file").value = "";
   });
 
-  const keys = { p: () => (player.playing ? pause() : play()), s: step, a: abort, r: restart, o: () => $("file").click(), w: () => $("hood").click() };
+  const keys = { p: () => (player.playing ? pause() : play()), s: step, a: abort, r: restart, o: () => $("file").click(), w: () => $("hood").click(), "?": () => ($("keys").open = !$("keys").open) };
   addEventListener("keydown", (event) => {
-    if (!$("shortcuts").checked || event.ctrlKey || event.altKey || event.metaKey || event.repeat) return;
+    if (!$("shortcuts").checked || event.ctrlKey || event.altKey || event.metaKey || (event.repeat && event.key !== "s")) return;
     if (event.target.closest?.("select, input, textarea")) return;
     const act = keys[event.key.toLowerCase()] ?? (choices[event.key - 1] && (() => choose(event.key - 1)));
     if (!act) return;
@@ -328,6 +326,7 @@ async function start() {
   });
 
   addEventListener("dragover", (event) => {
+    if (!event.dataTransfer.types.includes("Files")) return;
     event.preventDefault();
     document.body.toggleAttribute("data-drop", true);
   });
