@@ -27,9 +27,9 @@ cargo xtask COMMAND
           (8080); shows it in a browser where there is a desktop.
   test [--only STEP …] [--list]
           Run every check, or the named steps; --list names them.
-  replay --format F [--rows | --ops | --panels | --faults | --stats]
-         [--cut N | --cut-seed S] [--tagged] [--no-finish] FILE | -
-          Read a recording and print what a page would be told, as JSON lines.
+  replay --format F [OPTION …] FILE | -
+          Read a recording and print what a page would be told, as JSON lines;
+          `cargo xtask replay` alone lists the options.
   dist    Build the release package in target/dist and check its size.
   size [--update]
           Check the release package against size.toml; --update records it.
@@ -50,10 +50,14 @@ fn main() -> ExitCode {
 }
 
 fn dispatch() -> Result<ExitCode> {
+    if std::env::args().any(|argument| argument == "--help") {
+        print!("{HELP}");
+        return Ok(ExitCode::SUCCESS);
+    }
     let mut arguments = lexopt::Parser::from_env();
     let command = match arguments.next()? {
         Some(Value(command)) => command.string()?,
-        None | Some(Long("help") | Short('h')) => {
+        None => {
             print!("{HELP}");
             return Ok(ExitCode::SUCCESS);
         }
