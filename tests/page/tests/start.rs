@@ -6,7 +6,8 @@ use page::each_browser;
 fn opens_without_a_problem() {
     each_browser(async |page| {
         page.goto("").await;
-        page.wait_for("document.readyState === 'complete'").await;
+        page.wait_for("document.querySelector('#app[data-ready], #failure:not([hidden])')").await;
+        assert_eq!(page.text("#reason").await, "");
         page.assert_no_problems().await;
     });
 }
