@@ -211,7 +211,7 @@ function choices() {
 export const recordings = [
   { id: "answer", title: "A short answer", ask: "What makes the tides?", script: answer },
   { id: "reasoning", title: "Reasoning, then an answer", ask: "A farmer has 17 sheep. All but nine run away. How many are left?", script: reasoning },
-  { id: "long-call", title: "A tool call with 200 KB of arguments", ask: "Write a tide table for the year into notes/tides.md.", script: longCall },
+  { id: "long-call", title: "A tool call of 200 KB", ask: "Write a tide table for the year into notes/tides.md.", script: longCall },
   { id: "parallel", title: "Two tool calls at once", ask: "Compare the tides of Reykjavík and Saint-Malo.", script: parallelCalls },
   { id: "length", title: "An answer cut by length", ask: "What lives in a tide pool?", script: cutByLength },
   { id: "error", title: "An error in mid-answer", ask: "When was the harbour surveyed?", script: errorInside },

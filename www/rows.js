@@ -26,6 +26,10 @@ const ENGLISH = {
   "tool.call": "{name} {title}", "tool.output": "Output", "tool.input": "Arguments as received",
   "tool.more": "More arguments are not shown",
   "reasoning.streaming": "Thinking…", "reasoning.done": "Thought",
+  "limit.rows": "This chat is full: it shows {rows} rows", "finish.filtered": "A content filter ended the answer",
+  "error.arguments-malformed": "The arguments are not valid JSON", "error.arguments-too-long": "The arguments are too long",
+  "error.arguments-nesting": "The arguments are nested too deeply", "error.no-records": "The response is not a stream of messages",
+  "error.other": "The response broke off with an error",
   "activity.waiting": "Thinking…", "activity.retrying": "Trying again…", "activity.stalled": "Waiting for data…",
 };
 
@@ -213,7 +217,8 @@ export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale } 
   let first, last, current; // records: both ends of the list, and the one the Tab key reaches
   let stuck = true, top = 0, spoken = null;
 
-  const template = (key) => String(catalogue[key] ?? ENGLISH[key] ?? key).split(/\{(\w+)\}/);
+  const known = (key) => catalogue[key] ?? ENGLISH[key];
+  const template = (key) => String(known(key) ?? key).split(/\{(\w+)\}/);
   const param = (value = "") => (typeof value === "number" ? value.toLocaleString(locale) : String(value));
   const phrase = (key, params) => template(key).map((s, i) => (i % 2 ? param(params?.[s]) : s)).join("");
   const phraseInto = (el, key, params) =>
@@ -303,10 +308,13 @@ export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale } 
     }
   }
 
+  /** An error in our words, where its code is one of ours, and in the wire's. */
+  const reason = ({ message, code }) => [known(`error.${code}`), message].filter(Boolean).join("\n") || phrase("error.other");
+
   function drawError(rec, { error }) {
     const el = slot(rec, "error", error);
     if (!el) return;
-    const message = make("div", "cr-said", error.message);
+    const message = make("div", "cr-said", reason(error));
     message.dir = "auto";
     el.replaceChildren(message);
     if (error.code) el.append(make("code", "cr-errorcode", error.code));
@@ -417,7 +425,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale } 
   /** Remembers what to tell a screen reader: a row that came to its end. */
   function announce({ row, el }) {
     if (!spoken || isLive(row) || row.kind === "user" || row.kind === "reasoning") return;
-    const said = row.tool?.name ?? row.text ?? row.error?.message ?? (row.message && phrase(row.message.key, row.message.params)) ?? "";
+    const said = row.tool?.name ?? row.text ?? (row.error && reason(row.error)) ?? (row.message && phrase(row.message.key, row.message.params)) ?? "";
     const state = row.state === "done" ? "" : phrase(`state.${row.state}`);
     spoken.push(`${el.ariaLabel}: ${said.slice(0, 1000)} ${state}`);
   }
@@ -554,7 +562,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale } 
       last?.el.focus({ preventScroll: true });
     } else if (target === copy) {
       const { row } = rec;
-      const words = row.text || row.tool?.output || row.tool?.input || row.error?.message || rec.body.textContent;
+      const words = row.text || row.tool?.output || row.tool?.input || (row.error && reason(row.error)) || rec.body.textContent;
       const event = new CustomEvent("copy", { cancelable: true, detail: { row, text: words } });
       if (view.dispatchEvent(event)) navigator.clipboard?.writeText(words).catch(() => {});
       copy.ariaLabel = copy.title = phrase("copied");
