@@ -1,1 +1,23 @@
 //! chatrows
+
+mod chunk;
+mod fault;
+pub mod json;
+mod limits;
+mod op;
+mod present;
+mod row;
+mod text;
+mod wire;
+
+pub use chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Usage};
+pub use fault::{Fault, Tally};
+pub use limits::Limits;
+pub use op::{AppendField, OpBuffer, Patch, RowOp, RowSink};
+pub use present::{Cadence, ChatRows, Due, End, Options, StreamId, StreamOptions, ToolError, ToolRef};
+pub use row::{
+    Changed, ErrorInfo, FieldNews, Image, Message, Panel, PanelName, PathStep, Row, RowId, RowKind, RowState, Source,
+    Tool,
+};
+pub use text::byte_label;
+pub use wire::Format;

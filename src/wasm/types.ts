@@ -49,7 +49,6 @@ export interface Tool {
   name: string;
   callId?: string;
   title?: string;
-  kind?: string;
   /** Arguments as received: JSON text. */
   input: string;
   /** The arguments ended and are well-formed. */

@@ -1,0 +1,154 @@
+//! What arrived, whatever the wire format: the first of the three vocabularies. A chunk is borrowed from the record
+//! it was read from, so that looking at a delta copies nothing. Decoders make chunks, the presenter takes them.
+
+/// One thing that a wire format said.
+///
+/// Chunks of one message come in the order of the wire. `choice` is the position of the alternative answer the chunk
+/// belongs to, 0 where a wire has only one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Chunk<'a> {
+    /// A new assistant message begins; what follows belongs to it. `id` is its identity on the wire.
+    MessageStart {
+        /// The wire's id of the message or response.
+        id: Option<&'a str>,
+    },
+    /// Text for the reader. Empty text is no chunk.
+    Text {
+        /// The alternative answer.
+        choice: u32,
+        /// What is new.
+        text: &'a str,
+    },
+    /// Reasoning ("thinking") that precedes or interrupts the answer.
+    Reasoning {
+        /// The alternative answer.
+        choice: u32,
+        /// What is new.
+        text: &'a str,
+    },
+    /// A tool call begins. The decoder numbers the calls of a stream from 0 as they come; the wire's id may be
+    /// known now, later or never.
+    ToolStart {
+        /// The alternative answer.
+        choice: u32,
+        /// The decoder's number for the call.
+        call: CallNumber,
+        /// The wire's id, once it is known.
+        id: Option<&'a str>,
+        /// The tool's name, once it is known.
+        name: Option<&'a str>,
+    },
+    /// The call's id or name became known.
+    ToolNamed {
+        /// The decoder's number for the call.
+        call: CallNumber,
+        /// The wire's id, if that is the news.
+        id: Option<&'a str>,
+        /// The tool's name, if that is the news.
+        name: Option<&'a str>,
+    },
+    /// Further argument text of a call.
+    ToolArguments {
+        /// The decoder's number for the call.
+        call: CallNumber,
+        /// What is new: a piece of JSON text.
+        text: &'a str,
+    },
+    /// The wire says that an alternative answer ended.
+    MessageEnd {
+        /// The alternative answer.
+        choice: u32,
+        /// Why.
+        finish: Finish<'a>,
+    },
+    /// An image, inside the answer.
+    Image {
+        /// The alternative answer.
+        choice: u32,
+        /// Where it is; `data:` is a usual scheme.
+        url: &'a str,
+    },
+    /// A source that the answer rests on. Repeats are the rule: the presenter keeps one of each.
+    Source {
+        /// The alternative answer.
+        choice: u32,
+        /// Where it is.
+        url: &'a str,
+        /// What it calls itself.
+        title: Option<&'a str>,
+    },
+    /// What the user said, as the wire repeats it.
+    User {
+        /// The wire's id of the message, where it has one.
+        id: Option<&'a str>,
+        /// All of it.
+        text: &'a str,
+    },
+    /// Tokens used, as reported last: it replaces what was reported before.
+    Usage(Usage),
+    /// The wire reports an error.
+    Error {
+        /// In the wire's words.
+        message: &'a str,
+        /// The wire's code or type, where it gives one.
+        code: Option<&'a str>,
+        /// Whether the same request may succeed later, if the code tells.
+        retryable: Option<bool>,
+    },
+}
+
+/// The decoder's number for a tool call: calls of one stream, from 0 in the order in which they began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CallNumber(pub u32);
+
+/// Why a message ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish<'a> {
+    /// It is complete. Whether it calls tools is judged by its calls.
+    Complete,
+    /// The provider's length limit cut it.
+    Length,
+    /// A filter of the provider's cut it.
+    Filtered,
+    /// The wire ended it in another way, in the wire's words; what was open is not complete.
+    Broken(&'a str),
+}
+
+/// Tokens used. What a wire does not report is `None`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Tokens read.
+    pub input_tokens: Option<u64>,
+    /// Tokens written, reasoning included.
+    pub output_tokens: Option<u64>,
+    /// Both, as the wire adds them.
+    pub total_tokens: Option<u64>,
+    /// Tokens of reasoning among those written.
+    pub reasoning_tokens: Option<u64>,
+    /// Tokens read from a cache among those read.
+    pub cached_tokens: Option<u64>,
+}
+
+/// Takes chunks in the order of the wire.
+pub trait ChunkSink {
+    /// Takes one chunk. True if it changed anything that shows.
+    fn chunk(&mut self, chunk: Chunk<'_>) -> Effect;
+}
+
+/// What a chunk did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// Nothing that shows changed.
+    None,
+    /// Something that shows changed.
+    Changed,
+    /// A cap or a rule of the format kept it out; the code says which. Its record is a fault.
+    Refused(&'static str),
+}
+
+impl Effect {
+    /// The worse of two effects of one record.
+    pub fn and(self, other: Effect) -> Effect {
+        self.max(other)
+    }
+}

@@ -1,0 +1,122 @@
+//! What was wrong with the input, counted and kept for inspection, and the tally of records.
+
+use std::collections::VecDeque;
+
+use crate::json::JsonWriter;
+
+/// One thing that was wrong with the input of a stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Number of the stream, from 1.
+    pub stream: u32,
+    /// Byte offset in the stream at which the record starts.
+    pub offset: u64,
+    /// What is wrong, as a code: `json`, `utf-8`, `nesting`, `values`, `too-long`, `not-a-record`, or the name of a
+    /// cap or rule that kept a record out.
+    pub reason: &'static str,
+    /// The record's first bytes as text, 64 at most.
+    pub excerpt: String,
+}
+
+impl Fault {
+    /// Writes the fault as JSON: an object with the properties of the TypeScript interface `Fault`.
+    pub fn write_json(&self, json: &mut JsonWriter) {
+        json.object(|json| {
+            json.key("stream").number(u64::from(self.stream));
+            json.key("offset").number(self.offset);
+            json.key("reason").string(self.reason);
+            json.key("excerpt").string(&self.excerpt);
+        });
+    }
+}
+
+/// The last faults of a chat; all are counted.
+#[derive(Debug)]
+pub(crate) struct FaultLog {
+    pub kept: VecDeque<Fault>,
+    pub total: u64,
+    max: usize,
+}
+
+impl FaultLog {
+    pub fn new(max: usize) -> Self {
+        FaultLog { kept: VecDeque::new(), total: 0, max }
+    }
+
+    pub fn push(&mut self, fault: Fault) {
+        self.total += 1;
+        if self.max == 0 {
+            return;
+        }
+        if self.kept.len() >= self.max {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(fault);
+    }
+
+    /// The faults since the log had counted `seen`, as far as they are kept.
+    pub fn since(&self, seen: u64) -> impl Iterator<Item = &Fault> {
+        let new = (self.total - seen).min(self.kept.len() as u64) as usize;
+        self.kept.iter().skip(self.kept.len() - new)
+    }
+}
+
+/// What became of a stream's input. Every record is counted once, by its worst outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Bytes that came in.
+    pub bytes: u64,
+    /// Bytes that came after the stream's end; they were dropped.
+    pub late_bytes: u64,
+    /// Records that were wrong in some way.
+    pub faulted: u64,
+    /// Records that came after the stream's end.
+    pub late: u64,
+    /// Records of a type the format does not know.
+    pub skipped: u64,
+    /// Records that changed what shows.
+    pub applied: u64,
+    /// Records that changed nothing.
+    pub no_op: u64,
+    /// Comments and empty payloads: signs of life that are no records.
+    pub pings: u64,
+    /// Bytes visited by framing, reading and the presenter: the measure of work, proportional to `bytes`.
+    pub work: u64,
+    /// Records that the shortcut of the hot path took.
+    pub shortcuts: u64,
+}
+
+impl Tally {
+    /// All records.
+    pub fn records(&self) -> u64 {
+        self.faulted + self.late + self.skipped + self.applied + self.no_op
+    }
+
+    /// Writes the tally as the members of the TypeScript interface `Stats` into an open object.
+    pub fn write_members(&self, json: &mut JsonWriter) {
+        json.key("bytes").number(self.bytes);
+        json.key("records").object(|json| {
+            json.key("total").number(self.records());
+            json.key("faulted").number(self.faulted);
+            json.key("late").number(self.late);
+            json.key("skipped").number(self.skipped);
+            json.key("applied").number(self.applied);
+            json.key("noop").number(self.no_op);
+        });
+        json.key("lateBytes").number(self.late_bytes);
+        json.key("pings").number(self.pings);
+    }
+
+    pub(crate) fn add(&mut self, other: &Tally) {
+        self.bytes += other.bytes;
+        self.late_bytes += other.late_bytes;
+        self.faulted += other.faulted;
+        self.late += other.late;
+        self.skipped += other.skipped;
+        self.applied += other.applied;
+        self.no_op += other.no_op;
+        self.pings += other.pings;
+        self.work += other.work;
+        self.shortcuts += other.shortcuts;
+    }
+}

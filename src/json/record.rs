@@ -1,0 +1,469 @@
+//! One record: a strict single pass over its text leaves a tape of value positions, and accessors answer questions
+//! about it without failing: what is absent, null or of another type is simply not there. Duplicate keys: the last
+//! one counts, as in JSON.parse. The tape is reused from record to record.
+
+use super::strings::{JsonStr, string_end};
+
+/// Positions of the values of one record. Reused: reading a record forgets the one before.
+///
+/// ```
+/// use chatrows::json::Tape;
+/// let mut tape = Tape::default();
+/// let record = tape.read(r#"{"choices":[{"delta":{"content":"hi"}}],"usage":null}"#).unwrap();
+/// let content = record.get("choices").at(0).get("delta").get("content");
+/// assert_eq!(content.str().unwrap().text(), "hi");
+/// assert!(record.get("usage").get("total_tokens").str().is_none());
+/// ```
+#[derive(Debug)]
+pub struct Tape {
+    nodes: Vec<Node>,
+    open: Vec<u32>,
+    max_nesting: usize,
+    max_values: usize,
+}
+
+/// A value's place: where it starts and ends in the text, what it is, and the index of the node after it.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    start: u32,
+    end: u32,
+    next: u32,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Null,
+    True,
+    False,
+    Number,
+    Plain,
+    Escaped,
+    Array,
+    Object,
+}
+
+/// Why a record could not be read, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadError {
+    /// Byte offset in the text.
+    pub at: usize,
+    /// What is wrong.
+    pub kind: ReadErrorKind,
+}
+
+/// What is wrong with a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadErrorKind {
+    /// The text ended inside a value.
+    Eof,
+    /// The text is not JSON.
+    Syntax,
+    /// A value was whole and something else than spaces followed it.
+    Trailing,
+    /// Deeper than the nesting cap.
+    Nesting,
+    /// More values than the cap.
+    Values,
+}
+
+impl Default for Tape {
+    fn default() -> Self {
+        Tape::with_caps(crate::limits::NESTING, crate::limits::RECORD_VALUES)
+    }
+}
+
+impl Tape {
+    /// A tape that refuses records nested deeper than `nesting` or holding more than `values` values.
+    pub fn with_caps(nesting: usize, values: usize) -> Self {
+        Tape { nodes: Vec::new(), open: Vec::new(), max_nesting: nesting, max_values: values }
+    }
+
+    /// Reads `text` as one value with nothing but spaces around it.
+    ///
+    /// # Errors
+    /// Where the text is not what JSON.parse accepts, or passes a cap.
+    pub fn read<'a>(&'a mut self, text: &'a str) -> Result<Value<'a>, ReadError> {
+        let end = self.index(text, 0)?;
+        let rest = skip_space(text.as_bytes(), end);
+        if rest < text.len() {
+            return Err(ReadError { at: rest, kind: ReadErrorKind::Trailing });
+        }
+        Ok(self.root(text))
+    }
+
+    /// The value that the last successful [`Tape::index`] of `text` found.
+    pub(crate) fn root<'a>(&'a self, text: &'a str) -> Value<'a> {
+        Value { text, nodes: &self.nodes, at: 0 }
+    }
+
+    /// Indexes the one value that starts at `from`; returns where it ends.
+    pub(crate) fn index(&mut self, text: &str, from: usize) -> Result<usize, ReadError> {
+        // One hostile record must not pin its tape for the life of the stream.
+        const KEPT_NODES: usize = 1 << 14;
+        if self.nodes.capacity() > KEPT_NODES {
+            self.nodes = Vec::new();
+        }
+        self.nodes.clear();
+        self.open.clear();
+        let bytes = text.as_bytes();
+        let fail = |at: usize, kind| Err(ReadError { at, kind });
+        let broken = |at: usize| ReadError {
+            at,
+            kind: if at >= bytes.len() { ReadErrorKind::Eof } else { ReadErrorKind::Syntax },
+        };
+        let mut at = skip_space(bytes, from);
+        loop {
+            if self.nodes.len() >= self.max_values {
+                return fail(at, ReadErrorKind::Values);
+            }
+            let start = at;
+            match bytes.get(at) {
+                Some(b'"') => at = self.string(bytes, at).map_err(broken)?,
+                Some(&byte @ (b'{' | b'[')) => {
+                    if self.open.len() >= self.max_nesting {
+                        return fail(at, ReadErrorKind::Nesting);
+                    }
+                    let kind = if byte == b'{' { Kind::Object } else { Kind::Array };
+                    self.open.push(self.nodes.len() as u32);
+                    self.push(start, start, kind);
+                    at = skip_space(bytes, at + 1);
+                    match (kind, bytes.get(at)) {
+                        (Kind::Object, Some(b'}')) | (Kind::Array, Some(b']')) => {
+                            at += 1;
+                            self.close(at);
+                        }
+                        (Kind::Object, _) => {
+                            at = self.key(bytes, at).map_err(broken)?;
+                            continue;
+                        }
+                        _ => continue,
+                    }
+                }
+                Some(b't') => {
+                    at = literal(bytes, at, b"true").map_err(broken)?;
+                    self.push(start, at, Kind::True);
+                }
+                Some(b'f') => {
+                    at = literal(bytes, at, b"false").map_err(broken)?;
+                    self.push(start, at, Kind::False);
+                }
+                Some(b'n') => {
+                    at = literal(bytes, at, b"null").map_err(broken)?;
+                    self.push(start, at, Kind::Null);
+                }
+                Some(b'-' | b'0'..=b'9') => {
+                    at = number(bytes, at).map_err(broken)?;
+                    self.push(start, at, Kind::Number);
+                }
+                _ => return Err(broken(at)),
+            }
+            // A value ended: go on in its container, or leave it.
+            loop {
+                let Some(&container) = self.open.last() else {
+                    return Ok(at);
+                };
+                let object = self.nodes[container as usize].kind == Kind::Object;
+                at = skip_space(bytes, at);
+                match bytes.get(at) {
+                    Some(b',') => {
+                        at = skip_space(bytes, at + 1);
+                        if object {
+                            at = self.key(bytes, at).map_err(broken)?;
+                        }
+                        break;
+                    }
+                    Some(b'}') if object => {}
+                    Some(b']') if !object => {}
+                    _ => return Err(broken(at)),
+                }
+                at += 1;
+                self.close(at);
+            }
+        }
+    }
+
+    fn push(&mut self, start: usize, end: usize, kind: Kind) {
+        let next = self.nodes.len() as u32 + 1;
+        self.nodes.push(Node { start: start as u32, end: end as u32, next, kind });
+    }
+
+    fn close(&mut self, end: usize) {
+        if let Some(container) = self.open.pop() {
+            let next = self.nodes.len() as u32;
+            let node = &mut self.nodes[container as usize];
+            node.end = end as u32;
+            node.next = next;
+        }
+    }
+
+    /// Reads the string whose quote is at `at`; returns the index after its closing quote.
+    fn string(&mut self, bytes: &[u8], at: usize) -> Result<usize, usize> {
+        let (end, escaped) = string_end(bytes, at + 1)?;
+        self.push(at + 1, end, if escaped { Kind::Escaped } else { Kind::Plain });
+        Ok(end + 1)
+    }
+
+    /// Reads a key and its colon; returns where the member's value starts.
+    fn key(&mut self, bytes: &[u8], at: usize) -> Result<usize, usize> {
+        if bytes.get(at) != Some(&b'"') {
+            return Err(at);
+        }
+        let at = skip_space(bytes, self.string(bytes, at)?);
+        if bytes.get(at) != Some(&b':') {
+            return Err(at);
+        }
+        Ok(skip_space(bytes, at + 1))
+    }
+}
+
+pub(crate) fn skip_space(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(at) {
+        at += 1;
+    }
+    at
+}
+
+fn literal(bytes: &[u8], at: usize, word: &[u8]) -> Result<usize, usize> {
+    for (index, byte) in word.iter().enumerate() {
+        if bytes.get(at + index) != Some(byte) {
+            return Err(at + index);
+        }
+    }
+    Ok(at + word.len())
+}
+
+fn number(bytes: &[u8], from: usize) -> Result<usize, usize> {
+    let digits = |mut at: usize| {
+        let start = at;
+        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        if at == start { Err(at) } else { Ok(at) }
+    };
+    let mut at = from + usize::from(bytes[from] == b'-');
+    at = if bytes.get(at) == Some(&b'0') { at + 1 } else { digits(at)? };
+    if bytes.get(at) == Some(&b'.') {
+        at = digits(at + 1)?;
+    }
+    if let Some(b'e' | b'E') = bytes.get(at) {
+        at += 1;
+        at = digits(at + usize::from(matches!(bytes.get(at), Some(b'+' | b'-'))))?;
+    }
+    Ok(at)
+}
+
+/// A value of a record, or the absence of one. Every question has an answer: what is not there answers nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Value<'a> {
+    text: &'a str,
+    nodes: &'a [Node],
+    at: usize,
+}
+
+const ABSENT: usize = usize::MAX;
+
+impl<'a> Value<'a> {
+    fn node(self) -> Option<&'a Node> {
+        self.nodes.get(self.at)
+    }
+
+    fn kind(self) -> Option<Kind> {
+        self.node().map(|node| node.kind)
+    }
+
+    fn child(self, at: usize) -> Value<'a> {
+        Value { at, ..self }
+    }
+
+    fn children(self, kind: Kind) -> std::ops::Range<usize> {
+        match self.node() {
+            Some(node) if node.kind == kind => self.at + 1..node.next as usize,
+            _ => 0..0,
+        }
+    }
+
+    /// True unless the value is absent. A `null` exists.
+    pub fn exists(self) -> bool {
+        self.node().is_some()
+    }
+
+    /// True for `null` and for what is absent.
+    pub fn is_null(self) -> bool {
+        matches!(self.kind(), None | Some(Kind::Null))
+    }
+
+    /// True for an object.
+    pub fn is_object(self) -> bool {
+        self.kind() == Some(Kind::Object)
+    }
+
+    /// True for an array.
+    pub fn is_array(self) -> bool {
+        self.kind() == Some(Kind::Array)
+    }
+
+    /// The member called `key`, the last one where the key is repeated.
+    pub fn get(self, key: &str) -> Value<'a> {
+        let mut found = ABSENT;
+        for (name, value) in self.members() {
+            if name == *key {
+                found = value.at;
+            }
+        }
+        self.child(found)
+    }
+
+    /// The item at `index`.
+    pub fn at(self, index: usize) -> Value<'a> {
+        self.items().nth(index).unwrap_or(self.child(ABSENT))
+    }
+
+    /// The items of an array; of anything else, none.
+    pub fn items(self) -> impl Iterator<Item = Value<'a>> {
+        let mut range = self.children(Kind::Array);
+        std::iter::from_fn(move || {
+            let value = self.child(range.next()?);
+            range.start = value.node()?.next as usize;
+            Some(value)
+        })
+    }
+
+    /// The members of an object in their order, repeated keys included; of anything else, none.
+    pub fn members(self) -> impl Iterator<Item = (JsonStr<'a>, Value<'a>)> {
+        let mut range = self.children(Kind::Object);
+        std::iter::from_fn(move || {
+            let key = self.child(range.next()?).str()?;
+            let value = self.child(range.next()?);
+            range.start = value.node()?.next as usize;
+            Some((key, value))
+        })
+    }
+
+    /// The string, if it is one.
+    pub fn str(self) -> Option<JsonStr<'a>> {
+        let node = self.node()?;
+        let escaped = match node.kind {
+            Kind::Plain => false,
+            Kind::Escaped => true,
+            _ => return None,
+        };
+        Some(JsonStr::new(&self.text[node.start as usize..node.end as usize], escaped))
+    }
+
+    /// The boolean, if it is one.
+    pub fn bool(self) -> Option<bool> {
+        match self.kind()? {
+            Kind::True => Some(true),
+            Kind::False => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The number as it is written, if it is one.
+    pub fn number(self) -> Option<&'a str> {
+        (self.kind()? == Kind::Number).then(|| self.raw())
+    }
+
+    /// The number as a whole one from 0 to 2⁶⁴ − 1. `3.0` is one, `3.5`, `-1` and `"3"` are none.
+    pub fn u64(self) -> Option<u64> {
+        let written = self.number()?;
+        let (whole, rest) = written.split_once('.').unwrap_or((written, ""));
+        if rest.bytes().all(|byte| byte == b'0') { whole.parse().ok() } else { None }
+    }
+
+    /// The value's text as it stands in the record; empty for what is absent. A string keeps its quotes.
+    pub fn raw(self) -> &'a str {
+        match self.node() {
+            Some(node) if matches!(node.kind, Kind::Plain | Kind::Escaped) => {
+                &self.text[node.start as usize - 1..node.end as usize + 1]
+            }
+            Some(node) => &self.text[node.start as usize..node.end as usize],
+            None => "",
+        }
+    }
+
+    /// Where the value's content stands in the record's text: for a string, what is between the quotes.
+    pub(crate) fn span(self) -> Option<std::ops::Range<usize>> {
+        self.node().map(|node| node.start as usize..node.end as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<(), (usize, ReadErrorKind)>) {
+        let mut tape = Tape::default();
+        let outcome = tape.read(text).map(drop).map_err(|error| (error.at, error.kind));
+        assert_eq!(outcome, expected, "{text}");
+    }
+
+    #[test]
+    fn every_prefix_of_a_record_is_unfinished_and_no_error() {
+        let record = r#"{"a":[1,-2.5e+3,true,false,null,"x\u00e9\n"],"b":{"c":{}},"d":[]}"#;
+        for end in 1..record.len() {
+            let mut tape = Tape::default();
+            let error = tape.read(&record[..end]).map(drop).unwrap_err();
+            assert_eq!(error.kind, ReadErrorKind::Eof, "{}", &record[..end]);
+        }
+        check(record, Ok(()));
+    }
+
+    #[test]
+    fn what_json_parse_refuses_is_refused_at_its_place() {
+        use ReadErrorKind::*;
+        for (text, at, kind) in [
+            ("{\"a\":1,}", 7, Syntax),
+            ("[1,]", 3, Syntax),
+            ("{\"a\" 1}", 5, Syntax),
+            ("{a:1}", 1, Syntax),
+            ("[01]", 2, Syntax),
+            ("[1.]", 3, Syntax),
+            ("[+1]", 1, Syntax),
+            ("[NaN]", 1, Syntax),
+            ("\"a\nb\"", 2, Syntax),
+            ("\"\\d\"", 1, Syntax),
+            ("\"\\u12g4\"", 1, Syntax),
+            ("{\"a\":1} x", 8, Trailing),
+            ("{\"a\":1]", 6, Syntax),
+            ("", 0, Eof),
+        ] {
+            check(text, Err((at, kind)));
+        }
+    }
+
+    #[test]
+    fn lone_surrogate_halves_are_accepted_as_json_parse_accepts_them() {
+        check(r#""\ud83d""#, Ok(()));
+    }
+
+    #[test]
+    fn the_last_of_repeated_keys_counts_and_escaped_keys_are_the_same_key() {
+        let mut tape = Tape::default();
+        let value = tape.read(r#"{"a":1,"b":2,"\u0061":3}"#).unwrap();
+        assert_eq!(value.get("a").u64(), Some(3));
+    }
+
+    #[test]
+    fn nesting_and_values_beyond_their_caps_are_refused() {
+        use ReadErrorKind::*;
+        let mut tape = Tape::with_caps(4, 6);
+        assert!(tape.read("[[[[]]]]").is_ok());
+        assert_eq!(tape.read("[[[[[]]]]]").unwrap_err().kind, Nesting);
+        assert!(tape.read("[1,2,3,4,5]").is_ok());
+        assert_eq!(tape.read("[1,2,3,4,5,6]").unwrap_err().kind, Values);
+    }
+
+    #[test]
+    fn wrong_types_answer_nothing() {
+        let mut tape = Tape::default();
+        let value = tape.read(r#"{"a":"x","n":1.5,"z":null}"#).unwrap();
+        assert!(value.get("a").get("b").at(3).get("c").str().is_none());
+        assert!(value.get("n").u64().is_none() && value.get("n").str().is_none());
+        assert!(value.get("z").exists() && value.get("z").is_null() && !value.get("y").exists());
+        assert_eq!(value.get("a").items().count() + value.get("a").members().count(), 0);
+        assert_eq!(value.get("a").raw(), "\"x\"");
+    }
+}

@@ -1,0 +1,607 @@
+//! The blocks of one stream, and the one place where a chunk becomes a row change. A block is a run of text or
+//! reasoning, a call, an image, an error: it has one row for life. Blocks are remembered in their order, so that a
+//! replay of the stream finds them again by position and leaves the rows as they were.
+
+use std::collections::BTreeMap;
+
+use crate::chunk::{CallNumber, Chunk, Effect, Finish};
+use crate::json::ArgsReader;
+use crate::limits::Limits;
+use crate::present::rows::Rows;
+use crate::row::{Changed, ErrorInfo, Image, Message, Row, RowId, RowKind, RowState, Source, Tool};
+
+/// What one stream has shown.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    /// The row inside which this stream's rows are drawn.
+    parent: Option<RowId>,
+    /// How many messages began before this one.
+    message: u32,
+    message_id: Option<Box<str>>,
+    /// Blocks of this message so far.
+    in_message: u32,
+    choices: Vec<Choice>,
+    /// Calls as the decoder numbers them: place in `call_blocks`. None: a cap kept it out.
+    calls: Vec<Option<usize>>,
+    call_blocks: Vec<CallBlock>,
+    ids: BTreeMap<Box<str>, RowId>,
+    history: Vec<Block>,
+    /// In a replay: the block of the history that comes next.
+    replay: Option<usize>,
+    /// Rows that are streaming or preparing.
+    open: Vec<RowId>,
+    /// The first of `calls` that belongs to this message.
+    first_call: usize,
+    errored: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BlockKind {
+    Text,
+    Reasoning,
+    Call(usize),
+    Image,
+    Notice,
+    Error,
+}
+
+#[derive(Debug)]
+struct Block {
+    message: u32,
+    choice: u32,
+    kind: BlockKind,
+    row: RowId,
+}
+
+#[derive(Debug, Default)]
+struct Choice {
+    index: u32,
+    finished: bool,
+    speech: Option<Speech>,
+    /// Where sources go: the last text.
+    last_text: Option<RowId>,
+    /// Sources that came before any text.
+    sources: Vec<Source>,
+}
+
+/// A run of text or reasoning.
+#[derive(Debug, Clone, Copy)]
+struct Speech {
+    kind: BlockKind,
+    /// None: a cap kept it out.
+    row: Option<RowId>,
+    /// Bytes of the row's text that this pass over the stream has brought.
+    seen: usize,
+}
+
+#[derive(Debug)]
+struct CallBlock {
+    row: RowId,
+    choice: u32,
+    reader: ArgsReader,
+    /// Bytes of the input that this pass over the stream has brought.
+    seen: usize,
+    /// A cap cut the arguments.
+    cut: bool,
+    /// An error or the stream's end ended it.
+    closed: bool,
+}
+
+/// What a block needs of its chat to change rows.
+pub(crate) struct Stage<'a> {
+    pub rows: &'a mut Rows,
+    pub limits: &'a Limits,
+    pub now: u64,
+}
+
+impl Blocks {
+    pub fn new(parent: Option<RowId>) -> Self {
+        Blocks { parent, ..Blocks::default() }
+    }
+
+    /// Rows that are streaming or preparing.
+    pub fn open(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Whether the wire itself ended all that it began.
+    pub fn is_complete(&self) -> bool {
+        !self.errored && !self.choices.is_empty() && self.choices.iter().all(|choice| choice.finished)
+    }
+
+    /// Whether no message is under way.
+    pub fn is_idle(&self) -> bool {
+        self.errored || self.is_complete()
+    }
+
+    /// Whether the stream has shown nothing.
+    pub fn is_empty(&self) -> bool {
+        self.history.is_empty()
+    }
+
+    /// The row of the last call with this id.
+    pub fn call(&self, id: &str) -> Option<RowId> {
+        self.ids.get(id).copied()
+    }
+
+    /// What was shown stays; what comes now is compared with it from the start.
+    pub fn restart(&mut self) {
+        self.message = 0;
+        self.message_id = None;
+        self.in_message = 0;
+        self.choices.clear();
+        self.calls.clear();
+        self.first_call = 0;
+        self.errored = false;
+        self.replay = Some(0);
+        for call in &mut self.call_blocks {
+            call.seen = 0;
+            call.closed = false;
+        }
+    }
+
+    /// Takes a chunk that belongs to a message.
+    pub fn chunk(&mut self, chunk: Chunk<'_>, stage: &mut Stage<'_>) -> Effect {
+        match chunk {
+            Chunk::MessageStart { id } => {
+                if !self.choices.is_empty() || self.errored {
+                    self.end_open(RowState::Interrupted, stage);
+                    self.message += 1;
+                }
+                self.in_message = 0;
+                self.first_call = self.calls.len();
+                self.choices.clear();
+                self.errored = false;
+                self.message_id = id.map(Box::from);
+                Effect::None
+            }
+            Chunk::Text { choice, text } => self.speak(choice, BlockKind::Text, text, stage),
+            Chunk::Reasoning { choice, text } => self.speak(choice, BlockKind::Reasoning, text, stage),
+            Chunk::ToolStart { choice, call, id, name } => self.start_call(choice, call, id, name, stage),
+            Chunk::ToolNamed { call, id, name } => match self.call_block(call) {
+                Some(place) => self.name_call(place, id, name, stage),
+                None => Effect::Refused("rows"),
+            },
+            Chunk::ToolArguments { call, text } => match self.call_block(call) {
+                Some(place) => self.arguments(place, text, stage),
+                None => Effect::Refused("rows"),
+            },
+            Chunk::MessageEnd { choice, finish } => self.finish_choice(choice, finish, stage),
+            Chunk::Image { choice, url } => {
+                let closed = self.close_speech(choice, RowState::Done, stage);
+                let image = Image { url: url.to_owned() };
+                let (_, effect) = self.block(choice, BlockKind::Image, stage, |row| row.images = vec![image]);
+                closed.and(effect)
+            }
+            Chunk::Source { choice, url, title } => self.source(choice, url, title, stage),
+            Chunk::Error { message, code, retryable } => {
+                let ended = self.end_open(RowState::Interrupted, stage);
+                self.errored = true;
+                let error = ErrorInfo { message: message.to_owned(), code: code.map(Box::from), retryable };
+                let (_, effect) = self.block(0, BlockKind::Error, stage, |row| row.error = Some(Box::new(error)));
+                ended.and(effect)
+            }
+            Chunk::User { .. } | Chunk::Usage(_) => Effect::None,
+        }
+    }
+
+    /// Ends every row that is streaming or preparing.
+    pub fn end_open(&mut self, state: RowState, stage: &mut Stage<'_>) -> Effect {
+        for choice in &mut self.choices {
+            choice.speech = None;
+        }
+        for place in self.calls[self.first_call..].iter().flatten() {
+            self.call_blocks[*place].closed = true;
+        }
+        let mut effect = Effect::None;
+        while let Some(row) = self.open.last().copied() {
+            effect = effect.and(self.set_state(row, state, stage));
+        }
+        effect
+    }
+
+    /// The user stopped the stream: whatever is not at its end is cancelled, calls that wait among it.
+    pub fn cancel(&mut self, stage: &mut Stage<'_>) {
+        self.end_open(RowState::Cancelled, stage);
+        for place in 0..self.history.len() {
+            let row = self.history[place].row;
+            if stage.rows.get(row).is_some_and(|row| matches!(row.state, RowState::Pending | RowState::Running)) {
+                self.set_state(row, RowState::Cancelled, stage);
+            }
+        }
+    }
+
+    /// Sets or clears the time since when nothing has come, on rows that prepare.
+    pub fn set_quiet(&mut self, since: Option<u64>, stage: &mut Stage<'_>) {
+        for id in &self.open {
+            let quiet = stage.rows.get(*id).filter(|row| row.state == RowState::Preparing).map(|row| row.quiet_since);
+            if quiet.is_some_and(|quiet| quiet != since) {
+                stage.rows.change(*id, |row| {
+                    row.quiet_since = since;
+                    Changed::QUIET_SINCE
+                });
+            }
+        }
+    }
+
+    /// Whether a row prepares.
+    pub fn is_preparing(&self, rows: &Rows) -> bool {
+        self.open.iter().any(|id| rows.get(*id).is_some_and(|row| row.state == RowState::Preparing))
+    }
+
+    fn set_state(&mut self, id: RowId, state: RowState, stage: &mut Stage<'_>) -> Effect {
+        let before = stage.rows.get(id).map(|row| row.state);
+        if before == Some(state) {
+            return Effect::None;
+        }
+        // A row that the page removed is open no more.
+        match before {
+            Some(_) if state.is_open() => self.open.push(id),
+            _ => self.open.retain(|open| *open != id),
+        }
+        let now = stage.now;
+        stage.rows.change(id, |row| {
+            row.state = state;
+            row.ended_at = state.is_at_rest().then_some(now).filter(|_| state != RowState::Pending);
+            row.quiet_since = None;
+            let mut changed = Changed::STATE;
+            changed.add(Changed::ENDED_AT);
+            changed.add(Changed::QUIET_SINCE);
+            changed
+        })
+    }
+
+    fn choice(&mut self, index: u32) -> usize {
+        self.choices.iter().position(|choice| choice.index == index).unwrap_or_else(|| {
+            self.choices.push(Choice { index, ..Choice::default() });
+            self.choices.len() - 1
+        })
+    }
+
+    /// The next block of the stream: in a replay the one that stands there, else a new row. None: a cap kept it out.
+    fn block(
+        &mut self,
+        choice: u32,
+        kind: BlockKind,
+        stage: &mut Stage<'_>,
+        fill: impl FnOnce(&mut Row),
+    ) -> (Option<RowId>, Effect) {
+        let position = self.in_message;
+        self.in_message += 1;
+        if let Some(row) = self.replayed(choice, kind) {
+            return (Some(row), Effect::None);
+        }
+        let (row_kind, state) = match kind {
+            BlockKind::Text => (RowKind::Text, RowState::Streaming),
+            BlockKind::Reasoning => (RowKind::Reasoning, RowState::Streaming),
+            BlockKind::Call(_) => (RowKind::Tool, RowState::Preparing),
+            BlockKind::Image => (RowKind::Image, RowState::Done),
+            BlockKind::Notice => (RowKind::Notice, RowState::Done),
+            BlockKind::Error => (RowKind::Error, RowState::Done),
+        };
+        if state.is_open() && self.open.len() >= stage.limits.open_blocks {
+            return (None, Effect::Refused("open-blocks"));
+        }
+        let (parent, now) = (self.parent, stage.now);
+        let key = self.message_id.as_ref().map(|id| format!("{id}:{position}").into_boxed_str());
+        let added = stage.rows.add(row_kind, state, |row| {
+            row.parent = parent;
+            row.key = key;
+            row.started_at = Some(now);
+            row.ended_at = state.is_at_rest().then_some(now);
+            if choice > 0 {
+                row.meta.push(("choice", crate::json::Raw::written(|json| json.number(u64::from(choice)))));
+            }
+            fill(row);
+        });
+        let Some(row) = added else { return (None, Effect::Refused("rows")) };
+        if state.is_open() {
+            self.open.push(row);
+        }
+        self.history.push(Block { message: self.message, choice, kind, row });
+        (Some(row), Effect::Changed)
+    }
+
+    /// The block that stands at this position since an earlier pass. A block that does not fit ends the replay.
+    fn replayed(&mut self, choice: u32, kind: BlockKind) -> Option<RowId> {
+        let next = self.replay?;
+        let fits = self.history.get(next).filter(|block| {
+            (block.message, block.choice) == (self.message, choice)
+                && match (block.kind, kind) {
+                    (BlockKind::Call(_), BlockKind::Call(_)) => true,
+                    (before, now) => before == now,
+                }
+        });
+        let row = fits.map(|block| block.row);
+        self.replay = row.is_some().then_some(next + 1);
+        row
+    }
+
+    fn speak(&mut self, choice: u32, kind: BlockKind, text: &str, stage: &mut Stage<'_>) -> Effect {
+        let place = self.choice(choice);
+        let mut effect = Effect::None;
+        let mut speech = match self.choices[place].speech {
+            Some(speech) if speech.kind == kind => speech,
+            _ => {
+                effect = self.close_speech(choice, RowState::Done, stage);
+                let (row, opened) = self.block(choice, kind, stage, |row| row.text = Some(String::new()));
+                effect = effect.and(opened);
+                if let Some(row) = row {
+                    effect = effect.and(self.reopen(place, row, stage));
+                    if kind == BlockKind::Text {
+                        self.choices[place].last_text = Some(row);
+                        let sources = std::mem::take(&mut self.choices[place].sources);
+                        if !sources.is_empty() {
+                            stage.rows.change(row, |row| {
+                                row.sources = sources;
+                                Changed::SOURCES
+                            });
+                        }
+                    }
+                }
+                Speech { kind, row, seen: 0 }
+            }
+        };
+        effect = effect.and(match speech.row {
+            Some(row) => grow_text(row, &mut speech.seen, text, stage),
+            None => Effect::Refused("rows"),
+        });
+        self.choices[place].speech = Some(speech);
+        effect
+    }
+
+    /// Sets the state of a row that begins or goes on: text after the finish belongs to a row that is done.
+    fn reopen(&mut self, place: usize, row: RowId, stage: &mut Stage<'_>) -> Effect {
+        let Some(state) = stage.rows.get(row).map(|row| row.state) else { return Effect::None };
+        match state {
+            RowState::Streaming if self.choices[place].finished => self.set_state(row, RowState::Done, stage),
+            RowState::Interrupted => self.set_state(row, RowState::Streaming, stage),
+            _ => Effect::None,
+        }
+    }
+
+    fn close_speech(&mut self, choice: u32, state: RowState, stage: &mut Stage<'_>) -> Effect {
+        let place = self.choice(choice);
+        match self.choices[place].speech.take().and_then(|speech| speech.row) {
+            Some(row) => self.close(row, state, stage),
+            None => Effect::None,
+        }
+    }
+
+    fn close(&mut self, row: RowId, state: RowState, stage: &mut Stage<'_>) -> Effect {
+        match stage.rows.get(row) {
+            Some(known) if known.state.is_open() => self.set_state(row, state, stage),
+            _ => Effect::None,
+        }
+    }
+
+    fn start_call(
+        &mut self,
+        choice: u32,
+        call: CallNumber,
+        id: Option<&str>,
+        name: Option<&str>,
+        stage: &mut Stage<'_>,
+    ) -> Effect {
+        let closed = self.close_speech(choice, RowState::Done, stage);
+        let place = self.call_blocks.len();
+        let known = self.replay.and_then(|next| match self.history.get(next)?.kind {
+            BlockKind::Call(place) => Some(place),
+            _ => None,
+        });
+        let tool = Tool { name: name.unwrap_or_default().to_owned(), ..Tool::default() };
+        let (row, effect) = self.block(choice, BlockKind::Call(place), stage, |row| {
+            row.tool = Some(Box::new(tool));
+            row.bytes = Some(0);
+            row.key = None;
+        });
+        let mut effect = closed.and(effect);
+        let place = match (row, known) {
+            (None, _) => None,
+            (Some(row), Some(known)) if self.call_blocks[known].row == row => {
+                if stage.rows.get(row).is_some_and(|row| row.state == RowState::Interrupted) {
+                    effect = effect.and(self.set_state(row, RowState::Preparing, stage));
+                }
+                Some(known)
+            }
+            (Some(row), _) => {
+                let reader = ArgsReader::new(stage.limits);
+                self.call_blocks.push(CallBlock { row, choice, reader, seen: 0, cut: false, closed: false });
+                Some(place)
+            }
+        };
+        let number = call.0 as usize;
+        if self.calls.len() <= number {
+            self.calls.resize(number + 1, None);
+        }
+        self.calls[number] = place;
+        match place {
+            Some(place) => effect.and(self.name_call(place, id, name, stage)),
+            None => effect,
+        }
+    }
+
+    fn call_block(&self, call: CallNumber) -> Option<usize> {
+        self.calls.get(call.0 as usize).copied().flatten()
+    }
+
+    fn name_call(&mut self, place: usize, id: Option<&str>, name: Option<&str>, stage: &mut Stage<'_>) -> Effect {
+        let row = self.call_blocks[place].row;
+        if let Some(id) = id {
+            self.ids.insert(id.into(), row);
+        }
+        stage.rows.change(row, |row| {
+            let mut changed = Changed::NONE;
+            let Some(tool) = row.tool.as_deref_mut() else { return changed };
+            if let Some(id) = id.filter(|id| tool.call_id.as_deref() != Some(*id)) {
+                tool.call_id = Some(id.into());
+                row.key = Some(id.into());
+                changed.add(Changed::CALL_ID);
+                changed.add(Changed::KEY);
+            }
+            if let Some(name) = name.filter(|name| tool.name != *name) {
+                tool.name = name.to_owned();
+                changed.add(Changed::NAME);
+            }
+            changed
+        })
+    }
+
+    fn arguments(&mut self, place: usize, text: &str, stage: &mut Stage<'_>) -> Effect {
+        let call = &mut self.call_blocks[place];
+        let id = call.row;
+        let Some(row) = stage.rows.get(id) else { return Effect::None };
+        let Some(tool) = row.tool.as_deref() else { return Effect::None };
+        let there = tool.input.get(call.seen..).unwrap_or_default();
+        let common = common_prefix(there, text);
+        if common == text.len() {
+            call.seen += common;
+            return Effect::None;
+        }
+        if row.state != RowState::Preparing || call.closed {
+            // The call may be running by now: its arguments cannot change any more.
+            return Effect::Refused("arguments-after-end");
+        }
+        let keep = call.seen + common;
+        let effect = if common < there.len() {
+            call.reader = ArgsReader::new(stage.limits);
+            stage.rows.replace_input(id, keep, &text[common..], &mut call.reader)
+        } else {
+            stage.rows.append_input(id, &text[common..], &mut call.reader)
+        };
+        call.cut |= matches!(effect, Effect::Refused(_));
+        call.seen = keep + text.len() - common;
+        effect
+    }
+
+    fn finish_choice(&mut self, index: u32, finish: Finish<'_>, stage: &mut Stage<'_>) -> Effect {
+        let place = self.choice(index);
+        let again = std::mem::replace(&mut self.choices[place].finished, true);
+        let cut = matches!(finish, Finish::Length | Finish::Filtered);
+        let mut effect = Effect::None;
+        if let Some(row) = self.choices[place].speech.and_then(|speech| speech.row) {
+            if cut && stage.rows.get(row).is_some_and(|row| row.state.is_open()) {
+                effect = effect.and(stage.rows.change(row, set_truncated));
+            }
+            let state = if matches!(finish, Finish::Broken(_)) { RowState::Interrupted } else { RowState::Done };
+            effect = effect.and(self.close(row, state, stage));
+        }
+        for number in self.first_call..self.calls.len() {
+            if let Some(place) = self.calls[number].filter(|place| self.call_blocks[*place].choice == index) {
+                effect = effect.and(self.finish_call(place, finish, stage));
+            }
+        }
+        if again {
+            return effect;
+        }
+        match finish {
+            Finish::Filtered => {
+                let message = Message::new("finish.filtered");
+                let (_, shown) = self.block(index, BlockKind::Notice, stage, |row| row.message = Some(message));
+                effect.and(shown)
+            }
+            Finish::Broken(reason) => {
+                let error = ErrorInfo { message: String::new(), code: Some(reason.into()), retryable: None };
+                let (_, shown) = self.block(index, BlockKind::Error, stage, |row| row.error = Some(Box::new(error)));
+                self.errored = true;
+                effect.and(shown)
+            }
+            Finish::Complete | Finish::Length => effect,
+        }
+    }
+
+    /// The message ended: the strict verdict on a call's arguments. Only what passes it may ever run.
+    fn finish_call(&mut self, place: usize, finish: Finish<'_>, stage: &mut Stage<'_>) -> Effect {
+        let call = &mut self.call_blocks[place];
+        let row = call.row;
+        if stage.rows.get(row).is_none_or(|row| row.state != RowState::Preparing) {
+            return Effect::None;
+        }
+        let well_formed = stage.rows.finish_input(row, &mut call.reader);
+        let code = match finish {
+            Finish::Length | Finish::Filtered => {
+                stage.rows.change(row, set_truncated);
+                return self.set_state(row, RowState::Interrupted, stage);
+            }
+            Finish::Broken(_) => return self.set_state(row, RowState::Interrupted, stage),
+            Finish::Complete if call.cut => "arguments-too-long",
+            Finish::Complete if call.reader.nested_too_deep() => "arguments-nesting",
+            Finish::Complete if !well_formed => "arguments-malformed",
+            Finish::Complete => {
+                stage.rows.change(row, |row| {
+                    if let Some(tool) = row.tool.as_deref_mut() {
+                        tool.input_done = true;
+                    }
+                    Changed::INPUT_DONE
+                });
+                return self.set_state(row, RowState::Pending, stage);
+            }
+        };
+        stage.rows.change(row, |row| {
+            let error = ErrorInfo { message: String::new(), code: Some(code.into()), retryable: None };
+            row.error = Some(Box::new(error));
+            Changed::ERROR
+        });
+        self.set_state(row, RowState::Failed, stage)
+    }
+
+    fn source(&mut self, choice: u32, url: &str, title: Option<&str>, stage: &mut Stage<'_>) -> Effect {
+        let place = self.choice(choice);
+        let max = stage.limits.open_blocks;
+        let source = || Source { url: url.to_owned(), title: title.map(str::to_owned) };
+        match self.choices[place].last_text {
+            Some(id) => {
+                let Some(row) = stage.rows.get(id) else { return Effect::None };
+                if row.sources.iter().any(|known| known.url == url) {
+                    return Effect::None;
+                }
+                if row.sources.len() >= max {
+                    return Effect::Refused("sources");
+                }
+                stage.rows.change(id, |row| {
+                    row.sources.push(source());
+                    Changed::SOURCES
+                })
+            }
+            None => {
+                let waiting = &mut self.choices[place].sources;
+                if waiting.len() < max && waiting.iter().all(|known| known.url != url) {
+                    waiting.push(source());
+                }
+                Effect::None
+            }
+        }
+    }
+}
+
+/// Brings the next piece of a row's text: what stands there already, as in a replay, is passed over; what differs
+/// replaces it.
+fn grow_text(id: RowId, seen: &mut usize, text: &str, stage: &mut Stage<'_>) -> Effect {
+    let Some(row) = stage.rows.get(id) else { return Effect::None };
+    let there = row.text.as_deref().and_then(|text| text.get(*seen..)).unwrap_or_default();
+    let common = common_prefix(there, text);
+    let keep = *seen + common;
+    let effect = if common == text.len() {
+        Effect::None
+    } else if common < there.len() {
+        stage.rows.replace_text(id, keep, &text[common..])
+    } else {
+        stage.rows.append_text(id, &text[common..])
+    };
+    *seen = keep + text.len() - common;
+    effect
+}
+
+/// Length of what two texts have in common at their start; a character is never cut.
+fn common_prefix(a: &str, b: &str) -> usize {
+    if a.is_empty() {
+        return 0;
+    }
+    let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    (0..=same).rev().find(|at| b.is_char_boundary(*at)).unwrap_or(0)
+}
+
+fn set_truncated(row: &mut Row) -> Changed {
+    row.truncated = true;
+    Changed::TRUNCATED
+}

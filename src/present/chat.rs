@@ -1,0 +1,639 @@
+//! One chat: its streams, its rows and panels, what the user and the host add to them, and when to hand changes out.
+
+use std::collections::VecDeque;
+
+use crate::chunk::{Chunk, ChunkSink, Effect, Usage};
+use crate::fault::{Fault, FaultLog, Tally};
+use crate::json::{JsonWriter, Raw};
+use crate::limits::Limits;
+use crate::op::{RowOp, RowSink};
+use crate::present::blocks::{Blocks, Stage};
+use crate::present::panels::Panels;
+use crate::present::rows::Rows;
+use crate::present::schedule::{Cadence, Due, due};
+use crate::row::{Changed, Panel, PanelName, Row, RowId, RowKind, RowState};
+use crate::wire::{Format, Input, StreamSink};
+
+/// What a chat is made with.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// How often changes are handed out.
+    pub cadence: Cadence,
+    /// The caps.
+    pub limits: Limits,
+}
+
+/// What a stream is opened with.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamOptions {
+    /// Its wire format.
+    pub format: Format,
+    /// The row inside which its rows are drawn.
+    pub parent: Option<RowId>,
+}
+
+impl From<Format> for StreamOptions {
+    fn from(format: Format) -> Self {
+        StreamOptions { format, parent: None }
+    }
+}
+
+/// A stream of a chat. From 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct StreamId(u32);
+
+impl StreamId {
+    /// The number that faults name.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+
+    fn index(self) -> usize {
+        self.0 as usize - 1
+    }
+}
+
+/// How a stream ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The wire itself ended all it began.
+    Done,
+    /// The input ended first, or with an error.
+    Interrupted,
+    /// It was aborted.
+    Cancelled,
+}
+
+impl End {
+    /// The name that JavaScript sees.
+    pub fn name(self) -> &'static str {
+        match self {
+            End::Done => "done",
+            End::Interrupted => "interrupted",
+            End::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// A call: its row, or its id on the wire of a stream.
+#[derive(Debug, Clone, Copy)]
+pub enum ToolRef<'a> {
+    /// The row's id.
+    Row(RowId),
+    /// The wire's id.
+    Call(StreamId, &'a str),
+}
+
+/// Why a call cannot be told what its tool did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolError {
+    /// There is no such call.
+    Unknown,
+    /// The call is in this state, in which it cannot run.
+    NotExecutable(RowState),
+}
+
+impl std::fmt::Display for ToolError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ToolError::Unknown => f.write_str("there is no tool call with this row id or call id"),
+            ToolError::NotExecutable(state) => write!(
+                f,
+                "the tool call is {}: only a pending call, whose arguments are complete and well-formed, may run",
+                state.name()
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ToolError {}
+
+/// Milliseconds without a byte after which a row that prepares says so.
+pub(crate) const QUIET_MILLIS: u64 = 5000;
+
+/// One chat.
+///
+/// Bytes go in per stream, cut anywhere; [`ChatRows::drain`] writes what changed into a [`RowSink`]. There is no clock
+/// inside: [`ChatRows::set_now`] tells the time, [`ChatRows::due`] answers when to drain.
+///
+/// ```
+/// use chatrows::{ChatRows, Format, Options};
+/// let mut chat = ChatRows::new(Options::default());
+/// let stream = chat.stream(Format::OpenAiChat);
+/// chat.push(stream, b"data: {\"choices\":[{\"delta\":{\"content\":\"Hel");
+/// chat.push(stream, b"lo\"},\"finish_reason\":\"stop\"}]}\n\n");
+/// chat.finish(stream);
+/// assert_eq!(chat.rows().next().unwrap().text.as_deref(), Some("Hello"));
+/// ```
+#[derive(Debug)]
+pub struct ChatRows {
+    options: Options,
+    rows: Rows,
+    panels: Panels,
+    streams: Vec<Stream>,
+    faults: FaultLog,
+    /// What the user said here and no wire has repeated yet.
+    unechoed: VecDeque<RowId>,
+    now: u64,
+    last_drain: u64,
+    ops: u64,
+    batches: u64,
+}
+
+#[derive(Debug)]
+struct Stream {
+    input: Input,
+    blocks: Blocks,
+    end: Option<End>,
+    last_news: u64,
+    quiet: bool,
+}
+
+/// A chunk's way from one stream's decoder to the chat.
+struct Presenter<'a> {
+    stream: u32,
+    blocks: &'a mut Blocks,
+    panels: &'a mut Panels,
+    faults: &'a mut FaultLog,
+    unechoed: &'a mut VecDeque<RowId>,
+    stage: Stage<'a>,
+}
+
+impl ChunkSink for Presenter<'_> {
+    fn chunk(&mut self, chunk: Chunk<'_>) -> Effect {
+        match chunk {
+            Chunk::Usage(usage) => show_usage(usage, self.panels),
+            Chunk::User { id, text } => self.user(id, text),
+            chunk => self.blocks.chunk(chunk, &mut self.stage),
+        }
+    }
+}
+
+impl StreamSink for Presenter<'_> {
+    fn fault(&mut self, fault: Fault) {
+        self.faults.push(Fault { stream: self.stream, ..fault });
+    }
+}
+
+impl Presenter<'_> {
+    /// What the wire says the user said: the row that stands for it already, or a new one.
+    fn user(&mut self, id: Option<&str>, text: &str) -> Effect {
+        let rows = &mut self.stage.rows;
+        let echoed =
+            self.unechoed.iter().position(|row| rows.get(*row).and_then(|row| row.text.as_deref()) == Some(text));
+        let key = id.map(Box::from);
+        match echoed.and_then(|place| self.unechoed.remove(place)) {
+            Some(row) => rows.change(row, |row| {
+                row.key = key;
+                if row.key.is_some() { Changed::KEY } else { Changed::NONE }
+            }),
+            None => match add_user(rows, text, self.stage.now, key) {
+                Some(_) => Effect::Changed,
+                None => Effect::Refused("rows"),
+            },
+        }
+    }
+}
+
+fn add_user(rows: &mut Rows, text: &str, now: u64, key: Option<Box<str>>) -> Option<RowId> {
+    rows.add(RowKind::User, RowState::Done, |row| {
+        row.text = Some(text.to_owned());
+        row.key = key;
+        row.started_at = Some(now);
+        row.ended_at = Some(now);
+    })
+}
+
+fn show_usage(usage: Usage, panels: &mut Panels) -> Effect {
+    let mut changed = false;
+    for (name, value) in [
+        ("inputTokens", usage.input_tokens),
+        ("outputTokens", usage.output_tokens),
+        ("totalTokens", usage.total_tokens),
+        ("reasoningTokens", usage.reasoning_tokens),
+        ("cachedTokens", usage.cached_tokens),
+    ] {
+        if let Some(value) = value {
+            changed |= panels.set(PanelName::Usage, name, Raw::written(|json| json.number(value)));
+        }
+    }
+    if changed { Effect::Changed } else { Effect::None }
+}
+
+impl ChatRows {
+    /// An empty chat.
+    pub fn new(options: Options) -> Self {
+        let mut chat = ChatRows {
+            options,
+            rows: Rows::new(&options.limits),
+            panels: Panels::default(),
+            streams: Vec::new(),
+            faults: FaultLog::new(options.limits.faults),
+            unechoed: VecDeque::new(),
+            now: 0,
+            last_drain: 0,
+            ops: 0,
+            batches: 0,
+        };
+        chat.show_activity();
+        chat
+    }
+
+    /// Tells the time, in milliseconds of any clock that does not run backwards.
+    pub fn set_now(&mut self, now: u64) {
+        self.now = now.max(self.now);
+        for index in 0..self.streams.len() {
+            let stream = &self.streams[index];
+            if stream.end.is_none() && !stream.quiet && self.now >= stream.last_news + QUIET_MILLIS {
+                let since = stream.last_news;
+                self.streams[index].quiet = true;
+                self.with(index, |_, presenter| presenter.blocks.set_quiet(Some(since), &mut presenter.stage));
+            }
+        }
+    }
+
+    /// Opens a stream.
+    pub fn stream(&mut self, options: impl Into<StreamOptions>) -> StreamId {
+        let options = options.into();
+        self.streams.push(Stream {
+            input: Input::new(options.format, &self.options.limits),
+            blocks: Blocks::new(options.parent),
+            end: None,
+            last_news: self.now,
+            quiet: false,
+        });
+        self.show_activity();
+        StreamId(self.streams.len() as u32)
+    }
+
+    /// Bytes of the stream's wire, cut anywhere. After the stream's end they are counted and dropped.
+    pub fn push(&mut self, stream: StreamId, bytes: &[u8]) {
+        self.hear(stream);
+        self.with(stream.index(), |input, presenter| input.push(bytes, presenter));
+        self.show_activity();
+    }
+
+    /// One whole record of the stream, as JSON text.
+    pub fn push_message(&mut self, stream: StreamId, json: &str) {
+        self.hear(stream);
+        self.with(stream.index(), |input, presenter| input.message(json, presenter));
+        self.show_activity();
+    }
+
+    /// The stream's source ended: an unterminated last record counts; what is open becomes interrupted unless the
+    /// wire had ended it. Idempotent; answers how the stream ended.
+    pub fn finish(&mut self, stream: StreamId) -> End {
+        if let Some(end) = self.end(stream) {
+            return end;
+        }
+        self.with(stream.index(), |input, presenter| {
+            input.finish(presenter);
+            presenter.blocks.end_open(RowState::Interrupted, &mut presenter.stage);
+        });
+        let entry = &mut self.streams[stream.index()];
+        let done = entry.blocks.is_complete() || (entry.input.is_done() && entry.blocks.is_empty());
+        let end = if done { End::Done } else { End::Interrupted };
+        entry.end = Some(end);
+        self.show_activity();
+        end
+    }
+
+    /// Ends the stream: what is not at its end becomes cancelled, calls that wait to run among it. Answers how the
+    /// stream ended: an abort after the end changes nothing.
+    pub fn abort(&mut self, stream: StreamId) -> End {
+        if let Some(end) = self.end(stream) {
+            return end;
+        }
+        self.with(stream.index(), |input, presenter| {
+            input.abort();
+            presenter.blocks.cancel(&mut presenter.stage);
+        });
+        self.streams[stream.index()].end = Some(End::Cancelled);
+        self.show_activity();
+        End::Cancelled
+    }
+
+    /// The stream failed before or while it was read, for a reason outside its wire (an HTTP status, a broken
+    /// connection): one error row. The stream is still to be finished.
+    pub fn fail(&mut self, stream: StreamId, message: &str, code: Option<&str>, retryable: Option<bool>) {
+        if self.end(stream).is_none() {
+            self.with(stream.index(), |_, presenter| presenter.chunk(Chunk::Error { message, code, retryable }));
+            self.show_activity();
+        }
+    }
+
+    /// The response has an error status: its body, whatever it is, becomes one error row. The stream is still to be
+    /// finished.
+    pub fn fail_with_status(&mut self, stream: StreamId, status: u16, body: &str) {
+        if self.end(stream).is_none() {
+            self.with(stream.index(), |input, presenter| input.error_body(status, body, presenter));
+            self.show_activity();
+        }
+    }
+
+    /// Opens the stream again for a replay from its beginning: what it brings is compared with what stands, by
+    /// position, and leaves it as it was; what goes beyond it is new.
+    pub fn restart(&mut self, stream: StreamId) {
+        let entry = &mut self.streams[stream.index()];
+        entry.input.restart();
+        entry.blocks.restart();
+        entry.end = None;
+        entry.last_news = self.now;
+        self.show_activity();
+    }
+
+    /// How the stream ended; none while it lives.
+    pub fn end(&self, stream: StreamId) -> Option<End> {
+        self.streams[stream.index()].end
+    }
+
+    /// Turns the hot path's shortcut off for a stream: what shows stays the same, and tests compare both.
+    #[doc(hidden)]
+    pub fn without_shortcut(&mut self, stream: StreamId) {
+        self.streams[stream.index()].input.without_shortcut();
+    }
+
+    /// Shows what the user said. The first wire that repeats it means this row. None once the cap on rows is reached.
+    pub fn add_user(&mut self, text: &str) -> Option<RowId> {
+        let row = add_user(&mut self.rows, text, self.now, None)?;
+        self.unechoed.push_back(row);
+        Some(row)
+    }
+
+    /// What a wire with user messages would do; see [`Chunk::User`].
+    #[doc(hidden)]
+    pub fn chunk(&mut self, stream: StreamId, chunk: Chunk<'_>) -> Effect {
+        self.with(stream.index(), |_, presenter| presenter.chunk(chunk))
+    }
+
+    /// The host runs the call.
+    ///
+    /// # Errors
+    /// The call is unknown, or not pending.
+    pub fn tool_started(&mut self, call: ToolRef<'_>) -> Result<(), ToolError> {
+        let id = self.tool(call, &[RowState::Pending, RowState::Running])?;
+        self.rows.change(id, |row| {
+            row.state = RowState::Running;
+            Changed::STATE
+        });
+        self.show_activity();
+        Ok(())
+    }
+
+    /// The tool has something to show. `output` replaces what stood there, `append` follows it.
+    ///
+    /// # Errors
+    /// The call is unknown, or cannot be running.
+    pub fn tool_progress(
+        &mut self,
+        call: ToolRef<'_>,
+        output: Option<&str>,
+        append: Option<&str>,
+        title: Option<&str>,
+    ) -> Result<(), ToolError> {
+        let id = self.tool(call, &[RowState::Pending, RowState::Running])?;
+        self.set_output(id, output);
+        if let Some(text) = append {
+            self.rows.append_output(id, text);
+        }
+        if let Some(title) = title {
+            self.rows.change(id, |row| match row.tool.as_deref_mut() {
+                Some(tool) if tool.title.as_deref() != Some(title) => {
+                    tool.title = Some(title.to_owned());
+                    Changed::TITLE
+                }
+                _ => Changed::NONE,
+            });
+        }
+        Ok(())
+    }
+
+    /// The tool ended. Without `output` what it showed so far stands. A call that was cancelled takes its output and
+    /// stays cancelled.
+    ///
+    /// # Errors
+    /// The call is unknown, or was never executable.
+    pub fn tool_result(&mut self, call: ToolRef<'_>, output: Option<&str>, is_error: bool) -> Result<(), ToolError> {
+        let ended = [RowState::Pending, RowState::Running, RowState::Done, RowState::Failed, RowState::Cancelled];
+        let id = self.tool(call, &ended)?;
+        self.set_output(id, output);
+        let now = self.now;
+        self.rows.change(id, |row| {
+            let mut changed = Changed::NONE;
+            if let Some(tool) = row.tool.as_deref_mut() {
+                tool.is_error = is_error.then_some(true);
+                changed.add(Changed::IS_ERROR);
+            }
+            if row.state != RowState::Cancelled {
+                row.state = if is_error { RowState::Failed } else { RowState::Done };
+                row.ended_at = Some(now);
+                changed.add(Changed::STATE);
+                changed.add(Changed::ENDED_AT);
+            }
+            changed
+        });
+        self.show_activity();
+        Ok(())
+    }
+
+    fn set_output(&mut self, id: RowId, output: Option<&str>) {
+        if let Some(output) = output {
+            self.rows.change(id, |row| {
+                if let Some(tool) = row.tool.as_deref_mut() {
+                    tool.output = None;
+                }
+                Changed::OUTPUT
+            });
+            self.rows.append_output(id, output);
+        }
+    }
+
+    /// The call's row, if its arguments were complete and it is in one of these states.
+    fn tool(&self, call: ToolRef<'_>, states: &[RowState]) -> Result<RowId, ToolError> {
+        let id = match call {
+            ToolRef::Row(id) => id,
+            ToolRef::Call(stream, id) => {
+                self.streams.get(stream.index()).and_then(|stream| stream.blocks.call(id)).ok_or(ToolError::Unknown)?
+            }
+        };
+        let row = self.rows.get(id).ok_or(ToolError::Unknown)?;
+        let tool = row.tool.as_deref().ok_or(ToolError::Unknown)?;
+        if tool.input_done && states.contains(&row.state) { Ok(id) } else { Err(ToolError::NotExecutable(row.state)) }
+    }
+
+    /// The arguments of a call that may be executed: pending, complete and well-formed JSON text, `{}` where the wire
+    /// sent none. None for every other row.
+    pub fn args(&self, id: RowId) -> Option<&str> {
+        let row = self.rows.get(id)?;
+        let tool = row.tool.as_deref().filter(|tool| tool.input_done)?;
+        let stands = matches!(row.state, RowState::Pending | RowState::Running | RowState::Done | RowState::Failed);
+        stands.then(|| if tool.input.is_empty() { "{}" } else { &tool.input })
+    }
+
+    /// The rows, in their order.
+    pub fn rows(&self) -> impl DoubleEndedIterator<Item = &Row> {
+        self.rows.iter()
+    }
+
+    /// The row with this id.
+    pub fn row(&self, id: RowId) -> Option<&Row> {
+        self.rows.get(id)
+    }
+
+    /// A panel.
+    pub fn panel(&self, name: PanelName) -> &Panel {
+        self.panels.get(name)
+    }
+
+    /// The rows as a JSON array.
+    pub fn rows_json(&self) -> String {
+        let mut json = JsonWriter::default();
+        json.array(|json| {
+            for row in self.rows.iter() {
+                row.write_json(json);
+            }
+        });
+        json.into_string()
+    }
+
+    /// The panels as a JSON object.
+    pub fn panels_json(&self) -> String {
+        let mut json = JsonWriter::default();
+        self.panels.write_json(&mut json);
+        json.into_string()
+    }
+
+    /// What became of a stream's input.
+    pub fn stream_tally(&self, stream: StreamId) -> Tally {
+        self.streams[stream.index()].input.tally()
+    }
+
+    /// What became of all input.
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally { work: self.rows.work, ..Tally::default() };
+        for stream in &self.streams {
+            tally.add(&stream.input.tally());
+        }
+        tally
+    }
+
+    /// The statistics as JSON: an object with the properties of the TypeScript interface `ChatStats`.
+    pub fn stats_json(&self) -> String {
+        let mut json = JsonWriter::default();
+        json.object(|json| {
+            self.tally().write_members(json);
+            json.key("streams").number(self.streams.len() as u64);
+            json.key("rows").number(self.rows.len() as u64);
+            json.key("ops").number(self.ops);
+            json.key("batches").number(self.batches);
+        });
+        json.into_string()
+    }
+
+    /// The faults that are kept, oldest first.
+    pub fn faults(&self) -> impl Iterator<Item = &Fault> {
+        self.faults.kept.iter()
+    }
+
+    /// How many faults there were, and those since there had been `seen` as far as they are kept.
+    pub fn faults_since(&self, seen: u64) -> (u64, impl Iterator<Item = &Fault>) {
+        (self.faults.total, self.faults.since(seen))
+    }
+
+    /// Removes the row and all rows after it. False if there is no such row.
+    pub fn truncate_from(&mut self, id: RowId) -> bool {
+        self.rows.truncate_from(id)
+    }
+
+    /// Aborts all streams and removes everything. Row ids go on.
+    pub fn reset(&mut self) {
+        for index in 0..self.streams.len() {
+            self.abort(StreamId(index as u32 + 1));
+        }
+        self.rows.clear();
+        self.panels.clear();
+        self.unechoed.clear();
+        self.show_activity();
+    }
+
+    /// Writes what changed since the last drain. True if there was anything.
+    pub fn drain(&mut self, sink: &mut impl RowSink) -> bool {
+        if !self.is_pending() {
+            return false;
+        }
+        let mut ops = 0;
+        let mut count = |op: RowOp<'_>| {
+            ops += 1;
+            sink.op(op);
+        };
+        self.rows.drain(&mut count);
+        self.panels.drain(&mut count);
+        self.last_drain = self.now;
+        self.ops += ops;
+        self.batches += u64::from(ops > 0);
+        ops > 0
+    }
+
+    /// Writes everything there is as a reset and inserts, for a listener that knows nothing yet. What is pending must
+    /// be drained first.
+    pub fn write_all(&self, sink: &mut impl RowSink) {
+        sink.op(RowOp::Reset);
+        self.rows.write_all(sink);
+        self.panels.write_all(sink);
+    }
+
+    /// Whether a drain may write anything.
+    pub fn is_pending(&self) -> bool {
+        self.rows.is_pending() || self.panels.is_pending()
+    }
+
+    /// When the page should tell the time and drain next. `hidden`: the page is not drawn.
+    pub fn due(&self, hidden: bool) -> Due {
+        let since = self.now - self.last_drain;
+        let next = due(self.options.cadence, since, self.is_pending(), self.rows.is_urgent(), hidden);
+        if next != Due::Never {
+            return next;
+        }
+        let stage = |index: usize| &self.streams[index];
+        let quiet = (0..self.streams.len()).filter(|index| {
+            let stream = stage(*index);
+            stream.end.is_none() && !stream.quiet && stream.blocks.is_preparing(&self.rows)
+        });
+        let wait = quiet.map(|index| (stage(index).last_news + QUIET_MILLIS).saturating_sub(self.now)).min();
+        wait.map_or(Due::Never, Due::After)
+    }
+
+    /// Something came from the stream.
+    fn hear(&mut self, stream: StreamId) {
+        let entry = &mut self.streams[stream.index()];
+        entry.last_news = self.now;
+        if std::mem::take(&mut entry.quiet) {
+            self.with(stream.index(), |_, presenter| presenter.blocks.set_quiet(None, &mut presenter.stage));
+        }
+    }
+
+    fn with<T>(&mut self, index: usize, act: impl FnOnce(&mut Input, &mut Presenter<'_>) -> T) -> T {
+        let Stream { input, blocks, .. } = &mut self.streams[index];
+        let mut presenter = Presenter {
+            stream: index as u32 + 1,
+            blocks,
+            panels: &mut self.panels,
+            faults: &mut self.faults,
+            unechoed: &mut self.unechoed,
+            stage: Stage { rows: &mut self.rows, limits: &self.options.limits, now: self.now },
+        };
+        act(input, &mut presenter)
+    }
+
+    fn show_activity(&mut self) {
+        let live = || self.streams.iter().filter(|stream| stream.end.is_none());
+        let state = if live().any(|stream| stream.blocks.open() > 0) {
+            "streaming"
+        } else if live().any(|stream| !stream.blocks.is_idle()) {
+            "waiting"
+        } else {
+            "idle"
+        };
+        self.panels.set(PanelName::Activity, "state", Raw::written(|json| json.string(state)));
+    }
+}

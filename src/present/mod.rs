@@ -1,0 +1,10 @@
+//! From chunks to row operations: the rows, the blocks of each stream, the panels, and when to hand changes out.
+
+mod blocks;
+mod chat;
+mod panels;
+mod rows;
+mod schedule;
+
+pub use chat::{ChatRows, End, Options, StreamId, StreamOptions, ToolError, ToolRef};
+pub use schedule::{Cadence, Due};

@@ -1,0 +1,466 @@
+//! The rows of a chat, and the one place where a row becomes ops. Changes only mark a row; [`Rows::drain`] compares
+//! each marked row with what was last shown of it and writes the difference, so whatever happened in between is
+//! coalesced, and what came to nothing is silent.
+
+use crate::chunk::Effect;
+use crate::json::{ArgsReader, FieldSpan};
+use crate::limits::Limits;
+use crate::op::{AppendField, Patch, RowOp, RowSink, utf16_len};
+use crate::row::{Changed, FieldNews, Row, RowId, RowKind, RowState, Tool};
+
+/// All rows, in their order.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    /// By id; a removed row leaves its place empty, so that its id is never used again.
+    slots: Vec<Option<Box<Slot>>>,
+    order: Vec<RowId>,
+    marked: Vec<RowId>,
+    removed: Vec<RowId>,
+    reset: bool,
+    limits: Limits,
+    /// A row appeared or ended since the last drain.
+    urgent: bool,
+    /// The notice about the cap on rows stands.
+    full: bool,
+    text: String,
+    /// Bytes of text that ops carried.
+    pub work: u64,
+}
+
+#[derive(Debug)]
+struct Slot {
+    row: Row,
+    changed: Changed,
+    marked: bool,
+    /// What was last shown of the row; none before its insert.
+    shown: Option<Shown>,
+}
+
+/// What ops have said of a row: enough to tell what is new.
+#[derive(Debug)]
+struct Shown {
+    state: RowState,
+    busy: bool,
+    truncated: bool,
+    bytes: Option<u64>,
+    quiet_since: Option<u64>,
+    ended_at: Option<u64>,
+    text: Extent,
+    input: Extent,
+    output: Extent,
+    fields: usize,
+    /// Of the last field: how far it was shown, and whether it was open.
+    field_end: u32,
+    field_open: bool,
+    fields_rewritten: bool,
+}
+
+/// How many bytes of a text were shown, and whether some of those were replaced since.
+#[derive(Debug, Clone, Copy, Default)]
+struct Extent {
+    bytes: usize,
+    cut: bool,
+}
+
+impl Shown {
+    fn of(row: &Row) -> Shown {
+        let extent = |text: Option<&String>| Extent { bytes: text.map_or(0, String::len), cut: false };
+        let tool = row.tool.as_deref();
+        let last = tool.and_then(|tool| tool.spans.last());
+        Shown {
+            state: row.state,
+            busy: row.busy,
+            truncated: row.truncated,
+            bytes: row.bytes,
+            quiet_since: row.quiet_since,
+            ended_at: row.ended_at,
+            text: extent(row.text.as_ref()),
+            input: extent(tool.map(|tool| &tool.input)),
+            output: extent(tool.and_then(|tool| tool.output.as_ref())),
+            fields: tool.map_or(0, |tool| tool.spans.len()),
+            field_end: last.map_or(0, |span| span.shown_end),
+            field_open: last.is_some_and(|span| !span.closed),
+            fields_rewritten: false,
+        }
+    }
+}
+
+impl Rows {
+    pub fn new(limits: &Limits) -> Self {
+        Rows {
+            slots: Vec::new(),
+            order: Vec::new(),
+            marked: Vec::new(),
+            removed: Vec::new(),
+            reset: false,
+            limits: *limits,
+            urgent: false,
+            full: false,
+            text: String::new(),
+            work: 0,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Row> {
+        self.order.iter().filter_map(|id| self.get(*id))
+    }
+
+    pub fn get(&self, id: RowId) -> Option<&Row> {
+        self.slots.get(id.index())?.as_deref().map(|slot| &slot.row)
+    }
+
+    /// Whether a drain would say anything.
+    pub fn is_pending(&self) -> bool {
+        self.reset || !self.marked.is_empty() || !self.removed.is_empty()
+    }
+
+    /// Whether something waits that the cadence should not hold back.
+    pub fn is_urgent(&self) -> bool {
+        self.urgent
+    }
+
+    /// Adds a row at the end; `fill` makes it what it is. None once the cap on rows is reached: then one notice row
+    /// says so.
+    pub fn add(&mut self, kind: RowKind, state: RowState, fill: impl FnOnce(&mut Row)) -> Option<RowId> {
+        if self.len() >= self.limits.rows {
+            if !std::mem::replace(&mut self.full, true) {
+                let message = crate::row::Message::new("limit.rows").with("rows", self.limits.rows.to_string());
+                self.push(RowKind::Notice, RowState::Done, |row| row.message = Some(message));
+            }
+            return None;
+        }
+        self.push(kind, state, fill)
+    }
+
+    fn push(&mut self, kind: RowKind, state: RowState, fill: impl FnOnce(&mut Row)) -> Option<RowId> {
+        let id = RowId::new(u32::try_from(self.slots.len() + 1).ok()?)?;
+        let mut row = Row {
+            id,
+            kind,
+            state,
+            busy: is_busy(state),
+            key: None,
+            parent: None,
+            text: None,
+            message: None,
+            tool: None,
+            bytes: None,
+            quiet_since: None,
+            error: None,
+            images: Vec::new(),
+            sources: Vec::new(),
+            truncated: false,
+            started_at: None,
+            ended_at: None,
+            meta: Vec::new(),
+        };
+        fill(&mut row);
+        self.slots.push(Some(Box::new(Slot { row, changed: Changed::NONE, marked: true, shown: None })));
+        self.order.push(id);
+        self.marked.push(id);
+        self.urgent = true;
+        Some(id)
+    }
+
+    fn slot(&mut self, id: RowId) -> Option<&mut Slot> {
+        let slot = self.slots.get_mut(id.index())?.as_deref_mut()?;
+        if !std::mem::replace(&mut slot.marked, true) {
+            self.marked.push(id);
+        }
+        Some(slot)
+    }
+
+    /// Changes properties of a row. `change` says which it touched; what ends up as it was is not shown.
+    pub fn change(&mut self, id: RowId, change: impl FnOnce(&mut Row) -> Changed) -> Effect {
+        let Some(slot) = self.slot(id) else { return Effect::None };
+        let changed = change(&mut slot.row);
+        slot.changed.add(changed);
+        if changed.has(Changed::STATE) {
+            slot.row.busy = is_busy(slot.row.state);
+            slot.changed.add(Changed::BUSY);
+            self.urgent = true;
+        }
+        if changed.is_none() { Effect::None } else { Effect::Changed }
+    }
+
+    /// Appends to the row's text, up to the cap.
+    pub fn append_text(&mut self, id: RowId, text: &str) -> Effect {
+        let max = self.limits.text_bytes;
+        let Some(slot) = self.slot(id) else { return Effect::None };
+        let whole = append(slot.row.text.get_or_insert_default(), text, max);
+        slot.keep_to_cap(whole, "text-bytes")
+    }
+
+    /// Appends to the output of the row's call, up to the cap.
+    pub fn append_output(&mut self, id: RowId, text: &str) -> Effect {
+        let max = self.limits.text_bytes;
+        let Some(slot) = self.slot(id) else { return Effect::None };
+        let Some(tool) = slot.row.tool.as_deref_mut() else { return Effect::None };
+        if tool.output.is_none() {
+            slot.changed.add(Changed::OUTPUT);
+        }
+        let whole = append(tool.output.get_or_insert_default(), text, max);
+        slot.keep_to_cap(whole, "text-bytes")
+    }
+
+    /// Appends to the arguments of the row's call, up to the cap, and reads them.
+    pub fn append_input(&mut self, id: RowId, text: &str, reader: &mut ArgsReader) -> Effect {
+        let max = self.limits.tool_input_bytes;
+        let Some(slot) = self.slot(id) else { return Effect::None };
+        let Some(tool) = slot.row.tool.as_deref_mut() else { return Effect::None };
+        let whole = append(&mut tool.input, text, max);
+        slot.read_input(reader);
+        slot.keep_to_cap(whole, "tool-input-bytes")
+    }
+
+    /// The arguments of the row's call ended. True if they may be executed.
+    pub fn finish_input(&mut self, id: RowId, reader: &mut ArgsReader) -> bool {
+        let Some(slot) = self.slot(id) else { return false };
+        let Some(tool) = slot.row.tool.as_deref_mut() else { return false };
+        reader.finish(&tool.input, &mut tool.spans)
+    }
+
+    /// Replaces the row's text from byte `keep` on.
+    pub fn replace_text(&mut self, id: RowId, keep: usize, text: &str) -> Effect {
+        let Some(slot) = self.slot(id) else { return Effect::None };
+        slot.row.text.get_or_insert_default().truncate(keep);
+        if let Some(shown) = &mut slot.shown {
+            shown.text.cut_at(keep);
+        }
+        self.append_text(id, text)
+    }
+
+    /// Replaces the arguments of the row's call from byte `keep` on; `reader` is new.
+    pub fn replace_input(&mut self, id: RowId, keep: usize, text: &str, reader: &mut ArgsReader) -> Effect {
+        let Some(slot) = self.slot(id) else { return Effect::None };
+        let Some(tool) = slot.row.tool.as_deref_mut() else { return Effect::None };
+        tool.input.truncate(keep);
+        tool.spans.clear();
+        if let Some(shown) = &mut slot.shown {
+            shown.input.cut_at(keep);
+            shown.fields_rewritten = true;
+        }
+        self.append_input(id, text, reader)
+    }
+
+    /// Removes the row and all after it.
+    pub fn truncate_from(&mut self, id: RowId) -> bool {
+        let Some(place) = self.order.iter().position(|known| *known == id) else { return false };
+        for id in self.order.drain(place..) {
+            if let Some(slot) = self.slots[id.index()].take() {
+                if slot.shown.is_some() {
+                    self.removed.push(id);
+                }
+            }
+        }
+        self.full = false;
+        true
+    }
+
+    /// Removes all rows. Ids go on.
+    pub fn clear(&mut self) {
+        for slot in &mut self.slots {
+            *slot = None;
+        }
+        self.order.clear();
+        self.removed.clear();
+        self.full = false;
+        self.reset = true;
+    }
+
+    /// Writes what changed since the last drain.
+    pub fn drain(&mut self, sink: &mut impl RowSink) {
+        if std::mem::take(&mut self.reset) {
+            sink.op(RowOp::Reset);
+        }
+        for id in self.removed.drain(..) {
+            sink.op(RowOp::Remove { id });
+        }
+        self.urgent = false;
+        // Rows are only added at the end, so those not shown yet are the last ones.
+        let slots = &mut self.slots;
+        let new = self
+            .order
+            .iter()
+            .rev()
+            .take_while(|id| slots[id.index()].as_ref().is_some_and(|slot| slot.shown.is_none()));
+        let first_new = self.order.len() - new.count();
+        for id in &self.order[first_new..] {
+            if let Some(slot) = slots[id.index()].as_deref_mut() {
+                sink.op(RowOp::Insert { before: None, row: &slot.row });
+                slot.shown = Some(Shown::of(&slot.row));
+                slot.changed = Changed::NONE;
+            }
+        }
+        for id in self.marked.drain(..) {
+            if let Some(slot) = slots[id.index()].as_deref_mut() {
+                slot.marked = false;
+                self.work += slot.drain(&mut self.text, sink) as u64;
+            }
+        }
+        self.text.shrink_to(64 << 10);
+    }
+
+    /// Writes all rows as inserts: what a new listener needs. Nothing may be pending.
+    pub fn write_all(&self, sink: &mut impl RowSink) {
+        for row in self.iter() {
+            sink.op(RowOp::Insert { before: None, row });
+        }
+    }
+}
+
+/// A row shows a spinner while arguments arrive and while a tool runs; text that streams just grows.
+fn is_busy(state: RowState) -> bool {
+    matches!(state, RowState::Preparing | RowState::Running)
+}
+
+impl Extent {
+    fn cut_at(&mut self, keep: usize) {
+        if keep < self.bytes {
+            *self = Extent { bytes: keep, cut: true };
+        }
+    }
+
+    /// The op's `keep` and what is new of `text`, if anything is.
+    fn news<'a>(&mut self, text: &'a str) -> Option<(Option<u32>, &'a str)> {
+        let new = text.get(self.bytes..).unwrap_or_default();
+        let keep = std::mem::take(&mut self.cut).then(|| utf16_len(&text[..text.len() - new.len()]));
+        self.bytes = text.len();
+        (keep.is_some() || !new.is_empty()).then_some((keep, new))
+    }
+}
+
+impl Slot {
+    /// After an append: where the cap cut it, the row says so and the record is a fault.
+    fn keep_to_cap(&mut self, whole: bool, cap: &'static str) -> Effect {
+        if whole {
+            return Effect::Changed;
+        }
+        self.row.truncated = true;
+        self.changed.add(Changed::TRUNCATED);
+        Effect::Refused(cap)
+    }
+
+    fn read_input(&mut self, reader: &mut ArgsReader) {
+        let Some(tool) = self.row.tool.as_deref_mut() else { return };
+        reader.advance(&tool.input, &mut tool.spans);
+        if reader.take_rewritten() {
+            if let Some(shown) = &mut self.shown {
+                shown.fields_rewritten = true;
+            }
+        }
+        if reader.preview_truncated() != tool.fields_truncated {
+            tool.fields_truncated = reader.preview_truncated();
+            self.changed.add(Changed::FIELDS_TRUNCATED);
+        }
+        self.row.bytes = Some(tool.input.len() as u64);
+        self.changed.add(Changed::BYTES);
+    }
+
+    /// Writes what changed of the row; returns how many bytes of text that was.
+    fn drain(&mut self, buffer: &mut String, sink: &mut impl RowSink) -> usize {
+        let Slot { row, changed, shown: Some(shown), .. } = self else { return 0 };
+        let id = row.id;
+        let mut work = 0;
+        let mut append = |field, keep, text: &str| {
+            work += text.len();
+            sink.op(RowOp::Append { id, field, keep, text });
+        };
+        if let Some((keep, text)) = row.text.as_deref().and_then(|text| shown.text.news(text)) {
+            append(AppendField::Text, keep, text);
+        }
+        let mut news = FieldNews::default();
+        if let Some(tool) = row.tool.as_deref() {
+            if let Some((keep, text)) = shown.input.news(&tool.input) {
+                append(AppendField::Input, keep, text);
+            }
+            match &tool.output {
+                Some(output) if !changed.has(Changed::OUTPUT) => {
+                    if let Some((keep, text)) = shown.output.news(output) {
+                        append(AppendField::Output, keep, text);
+                    }
+                }
+                output => shown.output = Extent { bytes: output.as_ref().map_or(0, String::len), cut: false },
+            }
+            let rewritten = std::mem::take(&mut shown.fields_rewritten);
+            if rewritten && shown.fields > 0 {
+                (shown.fields, shown.field_open) = (0, false);
+                let patch = Patch { row, changed: Changed::NONE, fields: news, clear_fields: true };
+                sink.op(RowOp::Update { id, patch });
+            }
+            news = shown.field_news(tool, buffer, |index, text| {
+                work += text.len();
+                sink.op(RowOp::Append { id, field: AppendField::Field(index), keep: None, text });
+            });
+            if news.closed.is_some() || news.from < tool.spans.len() {
+                changed.add(Changed::FIELDS);
+            }
+        }
+        for (property, same) in [
+            (Changed::STATE, shown.state == row.state),
+            (Changed::BUSY, shown.busy == row.busy),
+            (Changed::TRUNCATED, shown.truncated == row.truncated),
+            (Changed::BYTES, shown.bytes == row.bytes),
+            (Changed::QUIET_SINCE, shown.quiet_since == row.quiet_since),
+            (Changed::ENDED_AT, shown.ended_at == row.ended_at),
+        ] {
+            if same {
+                changed.take_out(property);
+            }
+        }
+        if !changed.is_none() {
+            let patch = Patch { row, changed: *changed, fields: news, clear_fields: false };
+            sink.op(RowOp::Update { id, patch });
+            *changed = Changed::NONE;
+        }
+        shown.state = row.state;
+        shown.busy = row.busy;
+        shown.truncated = row.truncated;
+        shown.bytes = row.bytes;
+        shown.quiet_since = row.quiet_since;
+        shown.ended_at = row.ended_at;
+        work
+    }
+}
+
+impl Shown {
+    /// What is new of the fields: the last field shown may have grown and closed, those after it are new.
+    fn field_news(&mut self, tool: &Tool, buffer: &mut String, mut append: impl FnMut(u32, &str)) -> FieldNews {
+        let mut news = FieldNews { closed: None, from: self.fields };
+        let last_shown = self.fields.checked_sub(1).filter(|_| self.field_open);
+        if let Some((index, span)) = last_shown.and_then(|index| Some((index, tool.spans.get(index)?))) {
+            if span.shown_end > self.field_end {
+                buffer.clear();
+                span.decode_from(&tool.input, self.field_end, buffer);
+                append(index as u32, buffer);
+            }
+            news.closed = span.closed.then_some(index);
+        }
+        let last: Option<&FieldSpan> = tool.spans.last();
+        self.fields = tool.spans.len();
+        self.field_end = last.map_or(0, |span| span.shown_end);
+        self.field_open = last.is_some_and(|span| !span.closed);
+        news
+    }
+}
+
+/// Appends as much of `text` as the cap leaves room for; true if that was all.
+fn append(to: &mut String, text: &str, max: usize) -> bool {
+    let room = max.saturating_sub(to.len());
+    let fits = if text.len() <= room {
+        text.len()
+    } else {
+        (0..=room).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0)
+    };
+    // Doubling a text of megabytes would hold thrice its size for a moment, and a wasm memory never shrinks.
+    const LARGE: usize = 64 << 10;
+    if to.len() > LARGE && to.capacity() - to.len() < fits {
+        to.reserve_exact(fits.max(to.len() / 4));
+    }
+    to.push_str(&text[..fits]);
+    fits == text.len()
+}

@@ -1,0 +1,557 @@
+//! From bytes to chunks: one file a wire format, and what they share. [`Input`] is one stream's reading state: it
+//! decides the framing, finds records however they are cut, hands them to the format's decoder and keeps count.
+
+mod openai_chat;
+mod sse;
+mod template;
+mod values;
+
+use std::borrow::Cow;
+
+use crate::chunk::{CallNumber, Chunk, ChunkSink, Effect, Usage};
+use crate::fault::{Fault, Tally};
+use crate::json::{JsonStr, ReadErrorKind, Tape, Value, skip_space};
+use crate::limits::Limits;
+use openai_chat::OpenAiChat;
+use sse::{Frame, Sse};
+use template::{Shape, Templates};
+use values::{Piece, Values};
+
+/// The wire formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// OpenAI chat completion chunks, in every dialect.
+    OpenAiChat,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: &[Format] = &[Format::OpenAiChat];
+
+    /// The format's name in options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::OpenAiChat => "openai-chat",
+        }
+    }
+
+    /// The format of this name.
+    ///
+    /// # Errors
+    /// A sentence that lists the names there are.
+    pub fn named(name: &str) -> Result<Format, String> {
+        Format::ALL.iter().copied().find(|format| format.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+            format!("unknown format {name:?}; the formats are: {}", names.join(", "))
+        })
+    }
+}
+
+/// Takes what one stream's input brings.
+pub(crate) trait StreamSink: ChunkSink {
+    /// Takes a fault. Its stream number is filled in by the sink.
+    fn fault(&mut self, fault: Fault);
+}
+
+/// What became of one record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Applied,
+    NoOp,
+    Skipped,
+    Faulted(&'static str),
+}
+
+/// One text of a stream that deltas are appended to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    Text { choice: u32 },
+    Reasoning { choice: u32 },
+    Arguments { call: CallNumber },
+}
+
+impl Target {
+    fn chunk(self, text: &str) -> Chunk<'_> {
+        match self {
+            Target::Text { choice } => Chunk::Text { choice, text },
+            Target::Reasoning { choice } => Chunk::Reasoning { choice, text },
+            Target::Arguments { call } => Chunk::ToolArguments { call, text },
+        }
+    }
+}
+
+/// A format: resumable state from record to record.
+pub(crate) trait Decoder {
+    /// Reads one record. The shape says that it did one append and nothing else.
+    fn record(&mut self, value: Value<'_>, sink: &mut impl ChunkSink) -> (Outcome, Option<Shape>);
+    /// One append of which the record is known already.
+    fn append(&mut self, target: Target, text: JsonStr<'_>, sink: &mut impl ChunkSink) -> Effect;
+    /// What a usage object says.
+    fn usage(&self, usage: Value<'_>) -> Usage;
+    /// A number that changes whenever equal bytes could mean another append than before.
+    fn routing(&self) -> u32;
+    /// The input ended.
+    fn finish(&mut self, sink: &mut impl ChunkSink);
+}
+
+/// Bytes of a record that a fault shows.
+const EXCERPT_BYTES: usize = 64;
+/// Input is taken in slices of this size, so that what is held stays small.
+const SLICE_BYTES: usize = 64 << 10;
+
+/// One stream's reading state.
+#[derive(Debug)]
+pub(crate) struct Input {
+    format: Format,
+    limits: Limits,
+    framing: Framing,
+    reader: Reader,
+}
+
+#[derive(Debug)]
+enum Framing {
+    /// Nothing but a byte order mark and spaces so far; how many bytes of the mark.
+    Undecided {
+        mark: usize,
+    },
+    Events(Sse),
+    Values(Values),
+}
+
+/// What is behind the framing.
+#[derive(Debug)]
+struct Reader {
+    decoder: OpenAiChat,
+    tape: Tape,
+    usage_tape: Tape,
+    templates: Templates,
+    tally: Tally,
+    /// Offset of the next byte.
+    offset: u64,
+    /// The stream ended; what comes is late.
+    late: bool,
+    /// `[DONE]` came.
+    done: bool,
+    /// Broken input before the first record: the start of a stream, or a body that is none.
+    preamble: Preamble,
+    /// The start of the first record that was wrong, to be shown if nothing else comes.
+    first_wrong: Option<String>,
+    /// The last line was a stray one, already counted.
+    in_stray: bool,
+}
+
+#[derive(Debug, Default)]
+struct Preamble {
+    faults: Vec<Fault>,
+    count: u64,
+}
+
+impl Input {
+    pub fn new(format: Format, limits: &Limits) -> Self {
+        let decoder = match format {
+            Format::OpenAiChat => OpenAiChat::new(limits.open_blocks),
+        };
+        let tape = || Tape::with_caps(limits.nesting, limits.record_values);
+        Input {
+            format,
+            limits: *limits,
+            framing: Framing::Undecided { mark: 0 },
+            reader: Reader {
+                decoder,
+                tape: tape(),
+                usage_tape: tape(),
+                templates: Templates::default(),
+                tally: Tally::default(),
+                offset: 0,
+                late: false,
+                done: false,
+                preamble: Preamble::default(),
+                first_wrong: None,
+                in_stray: false,
+            },
+        }
+    }
+
+    /// Turns the shortcut of the hot path off.
+    pub fn without_shortcut(&mut self) {
+        self.reader.templates = Templates::off();
+    }
+
+    pub fn tally(&self) -> Tally {
+        Tally { shortcuts: self.reader.templates.matches, ..self.reader.tally }
+    }
+
+    /// Forgets what was read, for a replay from the beginning; counts go on.
+    pub fn restart(&mut self) {
+        let fresh = Input::new(self.format, &self.limits);
+        let old = std::mem::replace(self, fresh);
+        self.reader.tally = old.reader.tally;
+        self.reader.templates.matches = old.reader.templates.matches;
+    }
+
+    /// Bytes of the wire, cut anywhere.
+    pub fn push(&mut self, bytes: &[u8], sink: &mut impl StreamSink) {
+        for slice in bytes.chunks(SLICE_BYTES) {
+            self.push_slice(slice, sink);
+        }
+    }
+
+    /// One whole record.
+    pub fn message(&mut self, json: &str, sink: &mut impl StreamSink) {
+        let reader = &mut self.reader;
+        reader.count_bytes(json.len());
+        reader.record(json.as_bytes(), reader.offset, sink);
+        reader.offset += json.len() as u64;
+    }
+
+    /// The input ended: what is held is read as it is. What comes from now on is late.
+    pub fn finish(&mut self, sink: &mut impl StreamSink) {
+        let Input { framing, reader, .. } = self;
+        match framing {
+            Framing::Undecided { .. } => {}
+            Framing::Events(sse) => sse.finish(&mut |frame, at| reader.frame(frame, at, sink)),
+            Framing::Values(values) => values.finish(&mut |piece, at| reader.piece(piece, at, sink)),
+        }
+        if reader.late {
+            return;
+        }
+        reader.decoder.finish(sink);
+        reader.end_without_record(sink);
+        reader.late = true;
+    }
+
+    /// Whether the wire's own end marker came.
+    pub fn is_done(&self) -> bool {
+        self.reader.done
+    }
+
+    /// The body of a response with an error status.
+    pub fn error_body(&mut self, status: u16, body: &str, sink: &mut impl StreamSink) {
+        let code = status.to_string();
+        let value = self.reader.tape.read(body.trim_start_matches('\u{feff}'));
+        let value = value.ok().map(|value| if value.is_array() { value.at(0) } else { value });
+        let error = value.map(|value| if value.get("error").is_null() { value } else { value.get("error") });
+        let mut said = String::new();
+        if let Some(error) = error {
+            error_chunk(error, &mut |chunk| {
+                if let Chunk::Error { message, .. } = chunk {
+                    said.push_str(message);
+                }
+                Effect::None
+            });
+        }
+        sink.chunk(Chunk::Error { message: &said, code: Some(&code), retryable: retryable(&code) });
+    }
+
+    /// The stream was aborted: what is held will never be whole.
+    pub fn abort(&mut self) {
+        self.reader.late = true;
+    }
+
+    fn push_slice(&mut self, bytes: &[u8], sink: &mut impl StreamSink) {
+        self.reader.count_bytes(bytes.len());
+        let mut at = 0;
+        if let Framing::Undecided { mark } = &mut self.framing {
+            const MARK: &[u8] = b"\xEF\xBB\xBF";
+            while let Some(&byte) = bytes.get(at) {
+                if *mark < MARK.len() && byte == MARK[*mark] && self.reader.offset < 3 {
+                    *mark += 1;
+                } else if !byte.is_ascii_whitespace() {
+                    break;
+                }
+                at += 1;
+                self.reader.offset += 1;
+            }
+            let Some(&first) = bytes.get(at) else { return };
+            let max = self.limits.record_bytes;
+            self.framing = match first {
+                b'{' | b'[' => Framing::Values(Values::new(max, self.limits.nesting, self.reader.offset)),
+                _ => Framing::Events(Sse::new(max, self.reader.offset)),
+            };
+        }
+        let reader = &mut self.reader;
+        match &mut self.framing {
+            Framing::Undecided { .. } => {}
+            Framing::Events(sse) => {
+                while at < bytes.len() {
+                    if sse.is_between_events() {
+                        let taken = reader.shortcut(&bytes[at..], sink);
+                        sse.took(taken);
+                        at += taken;
+                        if let Some(event) = sse.whole_event(bytes, at) {
+                            let start = reader.offset + (event.line - at) as u64;
+                            let shape = reader.record(&bytes[event.payload.clone()], start, sink);
+                            if let Some(shape) = shape {
+                                reader.templates.learn(&bytes[at..event.end], event.payload.start - at, shape);
+                            }
+                            reader.in_stray = false;
+                            reader.advance(event.end - at);
+                            sse.took(event.end - at);
+                            at = event.end;
+                            continue;
+                        }
+                    }
+                    let used = sse.advance(&bytes[at..], &mut |frame, start| reader.frame(frame, start, sink));
+                    reader.advance(used);
+                    at += used;
+                }
+            }
+            Framing::Values(values) => {
+                while at < bytes.len() {
+                    if values.is_between_values() {
+                        let space = skip_space(bytes, at) - at;
+                        let taken = space + reader.shortcut(&bytes[at + space..], sink);
+                        let whole = whole_line(&bytes[at + taken..]).map_or(0, |line| reader.whole_value(line, sink));
+                        if taken + whole > 0 {
+                            reader.advance(space + whole);
+                            values.took(taken + whole);
+                            at += taken + whole;
+                            continue;
+                        }
+                    }
+                    let used = values.advance(&bytes[at..], &mut |piece, start| reader.piece(piece, start, sink));
+                    reader.advance(used);
+                    at += used;
+                }
+            }
+        }
+    }
+}
+
+/// The text of the line that starts `bytes`, if the line is whole and holds an object.
+fn whole_line(bytes: &[u8]) -> Option<&str> {
+    if bytes.first() != Some(&b'{') {
+        return None;
+    }
+    let end = memchr::memchr(b'\n', bytes)?;
+    std::str::from_utf8(&bytes[..end]).ok()
+}
+
+impl Reader {
+    fn count_bytes(&mut self, bytes: usize) {
+        self.tally.bytes += bytes as u64;
+        if self.late {
+            self.tally.late_bytes += bytes as u64;
+        }
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.offset += bytes as u64;
+        self.tally.work += bytes as u64;
+    }
+
+    /// Reads as many events as templates match; returns their length.
+    fn shortcut(&mut self, bytes: &[u8], sink: &mut impl StreamSink) -> usize {
+        if self.late {
+            return 0;
+        }
+        let mut at = 0;
+        loop {
+            let usage_tape = &mut self.usage_tape;
+            // Read once to find its end; the value is used right below.
+            let usage_end = |rest: &[u8]| {
+                let end = memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
+                let text = std::str::from_utf8(&rest[..end]).ok()?;
+                rest.starts_with(b"{").then(|| usage_tape.index(text, 0).ok()).flatten()
+            };
+            let Some(found) = self.templates.find(&bytes[at..], self.decoder.routing(), usage_end) else {
+                return at;
+            };
+            let mut effect = self.decoder.append(found.target, found.text, sink);
+            if let Some(text) = found.usage {
+                let usage = self.decoder.usage(self.usage_tape.root(text));
+                effect = effect.and(sink.chunk(Chunk::Usage(usage)));
+            }
+            let outcome = match effect {
+                Effect::None => Outcome::NoOp,
+                Effect::Changed => Outcome::Applied,
+                Effect::Refused(reason) => Outcome::Faulted(reason),
+            };
+            let (record, start) = (&bytes[at..at + found.len], self.offset);
+            self.count(outcome, record, start, sink);
+            self.in_stray = false;
+            self.advance(found.len);
+            at += found.len;
+        }
+    }
+
+    /// Reads the value at the start of a whole line; returns its length, 0 where the slow way has to look.
+    fn whole_value(&mut self, line: &str, sink: &mut impl StreamSink) -> usize {
+        let Ok(end) = self.tape.index(line, 0) else { return 0 };
+        let (start, value) = (self.offset, &line[..end]);
+        if let Some(shape) = self.read_indexed(value, value.as_bytes(), start, sink) {
+            self.templates.learn(value.as_bytes(), 0, shape);
+        }
+        end
+    }
+
+    fn frame(&mut self, frame: Frame<'_>, start: u64, sink: &mut impl StreamSink) {
+        let stray = matches!(frame, Frame::Stray(line) if !line.starts_with(b"{"));
+        match frame {
+            Frame::Payload(payload) => drop(self.record(payload, start, sink)),
+            Frame::Stray(line) if !stray => drop(self.record(line, start, sink)),
+            Frame::Stray(line) => {
+                if !self.in_stray {
+                    self.broken(line, start, "not-a-record", sink);
+                }
+            }
+            Frame::TooLong(payload) => self.count(Outcome::Faulted("too-long"), payload, start, sink),
+            Frame::Ping => self.tally.pings += 1,
+            Frame::Blank => {}
+        }
+        self.in_stray = stray;
+    }
+
+    fn piece(&mut self, piece: Piece<'_>, start: u64, sink: &mut impl StreamSink) {
+        match piece {
+            Piece::Value(value) => drop(self.record(value, start, sink)),
+            Piece::Broken(line) => self.broken(line, start, "json", sink),
+            Piece::TooLong(value) => self.count(Outcome::Faulted("too-long"), value, start, sink),
+            Piece::Done => self.done = true,
+        }
+    }
+
+    /// Reads one record.
+    fn record(&mut self, bytes: &[u8], start: u64, sink: &mut impl StreamSink) -> Option<Shape> {
+        let trimmed = bytes.trim_ascii();
+        if trimmed.is_empty() {
+            self.tally.pings += 1;
+            return None;
+        }
+        if trimmed == b"[DONE]" {
+            self.done = true;
+            return None;
+        }
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => String::from_utf8_lossy(bytes),
+        };
+        self.tally.work += bytes.len() as u64;
+        match self.tape.read(&text) {
+            Ok(_) => self.read_indexed(&text, bytes, start, sink),
+            Err(error) => {
+                let reason = match error.kind {
+                    ReadErrorKind::Nesting => "nesting",
+                    ReadErrorKind::Values => "values",
+                    ReadErrorKind::Eof | ReadErrorKind::Syntax | ReadErrorKind::Trailing => "json",
+                };
+                self.count(Outcome::Faulted(reason), bytes, start, sink);
+                None
+            }
+        }
+    }
+
+    /// Hands the record that the tape holds to the decoder.
+    fn read_indexed(&mut self, text: &str, bytes: &[u8], start: u64, sink: &mut impl StreamSink) -> Option<Shape> {
+        let value = self.tape.root(text);
+        let (mut outcome, shape) = match self.late {
+            true => (Outcome::NoOp, None),
+            false => {
+                for fault in std::mem::take(&mut self.preamble.faults) {
+                    sink.fault(fault);
+                }
+                self.tally.faulted += std::mem::take(&mut self.preamble.count);
+                self.decoder.record(value, sink)
+            }
+        };
+        // Text in another encoding shows with replacement characters, and is a fault all the same.
+        let valid = text.as_ptr() == bytes.as_ptr();
+        if !valid {
+            outcome = Outcome::Faulted("utf-8");
+        }
+        self.count(outcome, bytes, start, sink);
+        shape.filter(|_| valid)
+    }
+
+    fn count(&mut self, outcome: Outcome, record: &[u8], start: u64, sink: &mut impl StreamSink) {
+        match outcome {
+            Outcome::Faulted(reason) => {
+                self.tally.faulted += 1;
+                let fault = fault(record, start, reason);
+                self.first_wrong.get_or_insert_with(|| fault.excerpt.clone());
+                sink.fault(fault);
+            }
+            _ if self.late => self.tally.late += 1,
+            Outcome::Applied => self.tally.applied += 1,
+            Outcome::NoOp => self.tally.no_op += 1,
+            Outcome::Skipped => self.tally.skipped += 1,
+        }
+    }
+
+    /// Bytes that are no record. Before the first record they may be a body that is no stream at all, which is one
+    /// fault, not one a line.
+    fn broken(&mut self, bytes: &[u8], start: u64, reason: &'static str, sink: &mut impl StreamSink) {
+        if self.late || self.tally.records() > 0 {
+            return self.count(Outcome::Faulted(reason), bytes, start, sink);
+        }
+        self.preamble.count += 1;
+        if self.preamble.faults.len() < EXCERPT_BYTES {
+            self.preamble.faults.push(fault(bytes, start, reason));
+        }
+    }
+
+    /// A body without a single record that could be read is an error to show; what stood there says which.
+    fn end_without_record(&mut self, sink: &mut impl StreamSink) {
+        let nothing_read = self.tally.records() == self.tally.faulted;
+        if let Some(fault) = std::mem::take(&mut self.preamble).faults.into_iter().next() {
+            self.tally.faulted += 1;
+            self.first_wrong = Some(fault.excerpt.clone());
+            sink.fault(fault);
+        }
+        if let Some(message) = self.first_wrong.take().filter(|_| nothing_read) {
+            sink.chunk(Chunk::Error { message: &message, code: Some("no-records"), retryable: None });
+        }
+    }
+}
+
+fn fault(record: &[u8], offset: u64, reason: &'static str) -> Fault {
+    let mut end = record.len().min(EXCERPT_BYTES);
+    // No character is cut, unless the bytes are no text anyway.
+    while end > 0 && end + 4 > EXCERPT_BYTES && record.get(end).is_some_and(|byte| byte & 0xC0 == 0x80) {
+        end -= 1;
+    }
+    Fault { stream: 0, offset, reason, excerpt: String::from_utf8_lossy(&record[..end]).into_owned() }
+}
+
+/// What an error object, or an error's bare text, says.
+pub(crate) fn error_chunk(error: Value<'_>, emit: &mut dyn FnMut(Chunk<'_>) -> Effect) -> Effect {
+    const SHOWN: usize = 2048;
+    let inner = error.get("error");
+    let inner = if inner.is_object() { inner } else { error };
+    let message =
+        [error, inner.get("message"), error.get("message"), error.get("error"), inner.get("detail"), inner.get("msg")]
+            .into_iter()
+            .find_map(|value| value.str().filter(|text| !text.is_empty()))
+            .map(JsonStr::text)
+            .unwrap_or_else(|| {
+                let raw = if error.raw() == "{}" { "" } else { error.raw() };
+                let end = (0..=raw.len().min(SHOWN)).rev().find(|end| raw.is_char_boundary(*end)).unwrap_or(0);
+                Cow::Borrowed(&raw[..end])
+            });
+    let code = ["code", "type", "status"].into_iter().find_map(|name| {
+        let value = inner.get(name);
+        value.str().filter(|code| !code.is_empty()).map(JsonStr::text).or_else(|| value.number().map(Cow::Borrowed))
+    });
+    let retryable = code.as_deref().and_then(retryable);
+    emit(Chunk::Error { message: &message, code: code.as_deref(), retryable })
+}
+
+/// Whether the same request may succeed later, as far as a code tells: an HTTP status, or a provider's word.
+pub(crate) fn retryable(code: &str) -> Option<bool> {
+    if let Ok(status) = code.parse::<u16>() {
+        return match status {
+            408 | 409 | 425 | 429 | 500.. => Some(true),
+            400.. => Some(false),
+            _ => None,
+        };
+    }
+    let code = code.to_ascii_lowercase();
+    let any = |words: &[&str]| words.iter().any(|word| code.contains(word));
+    if any(&["quota", "invalid", "auth", "permission", "not_found", "context_length", "unsupported"]) {
+        Some(false)
+    } else if any(&["rate_limit", "overloaded", "server_error", "timeout", "unavailable", "internal"]) {
+        Some(true)
+    } else {
+        None
+    }
+}

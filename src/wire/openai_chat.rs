@@ -1,0 +1,608 @@
+//! `openai-chat`: chat completion chunks in every dialect that is really received. What differs between providers
+//! (provider-formats.md, the quirk table) is decided here; what comes out is the same chunks for all.
+
+use std::borrow::Cow;
+
+use super::template::{Shape, Slot};
+use super::{Decoder, Outcome, Target};
+use crate::chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Usage};
+use crate::json::{Half, JsonStr, Value};
+
+/// What the decoder remembers of the response it reads.
+#[derive(Debug)]
+pub(crate) struct OpenAiChat {
+    /// The response's id; empty until one came.
+    id: String,
+    /// A chunk of the response went out.
+    started: bool,
+    /// An in-band error ended the response.
+    errored: bool,
+    choices: Vec<Choice>,
+    /// The calls of this response, in the order in which they began.
+    calls: Vec<Call>,
+    /// Number of the first of them.
+    first_call: u32,
+    max_open: usize,
+    /// Changes whenever the same bytes could mean another append than before.
+    routing: u32,
+    scratch: String,
+}
+
+#[derive(Debug, Default)]
+struct Choice {
+    index: u32,
+    finished: bool,
+    speaking: Speaking,
+    text: Half,
+    reasoning: Half,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Speaking {
+    #[default]
+    Nothing,
+    Text,
+    Reasoning,
+}
+
+#[derive(Debug)]
+struct Call {
+    choice: u32,
+    index: Option<u64>,
+    id: Option<Box<str>>,
+    name: Option<Box<str>>,
+    has_arguments: bool,
+    half: Half,
+}
+
+/// What one record did so far.
+#[derive(Default)]
+struct Record {
+    effect: Option<Effect>,
+    appends: usize,
+    last: Option<(Target, std::ops::Range<usize>)>,
+    /// Something besides the append had an effect.
+    more: bool,
+    usage: Option<std::ops::Range<usize>>,
+    routed_by_position: bool,
+}
+
+impl Record {
+    fn note(&mut self, effect: Effect) {
+        self.more |= effect != Effect::None;
+        self.add(effect);
+    }
+
+    fn add(&mut self, effect: Effect) {
+        self.effect = Some(self.effect.unwrap_or(Effect::None).and(effect));
+    }
+}
+
+impl OpenAiChat {
+    pub fn new(max_open: usize) -> Self {
+        OpenAiChat {
+            id: String::new(),
+            started: false,
+            errored: false,
+            choices: Vec::new(),
+            calls: Vec::new(),
+            first_call: 0,
+            max_open,
+            routing: 0,
+            scratch: String::new(),
+        }
+    }
+
+    /// A response id only counts once the response before has ended: some servers give each chunk an id of its own.
+    fn identify(&mut self, id: Option<JsonStr<'_>>, sink: &mut impl ChunkSink) {
+        let Some(id) = id.filter(|id| !id.is_empty() && *id != *self.id) else { return };
+        let ended = self.errored || (!self.choices.is_empty() && self.choices.iter().all(|choice| choice.finished));
+        if ended {
+            self.flush(sink);
+            self.first_call += self.calls.len() as u32;
+            self.calls.clear();
+            self.choices.clear();
+            self.started = false;
+            self.errored = false;
+        } else if !self.id.is_empty() {
+            return;
+        }
+        self.routing += 1;
+        self.id.clear();
+        self.id.push_str(&id.text());
+    }
+
+    fn start(&mut self, record: &mut Record, sink: &mut impl ChunkSink) {
+        if !self.started {
+            self.started = true;
+            let id = (!self.id.is_empty()).then_some(self.id.as_str());
+            sink.chunk(Chunk::MessageStart { id });
+            record.more = true;
+        }
+    }
+
+    fn choice(&mut self, index: u32) -> Option<usize> {
+        if let Some(place) = self.choices.iter().position(|choice| choice.index == index) {
+            return Some(place);
+        }
+        if self.choices.len() >= self.max_open {
+            return None;
+        }
+        self.routing += 1;
+        self.choices.push(Choice { index, ..Choice::default() });
+        Some(self.choices.len() - 1)
+    }
+
+    /// Appends a string to where `target` says: joins surrogate halves, closes what the new speech closes.
+    fn append_to(&mut self, target: Target, text: JsonStr<'_>, sink: &mut impl ChunkSink) -> Effect {
+        if text.is_empty() {
+            return Effect::None;
+        }
+        let mut flushed = Effect::None;
+        let half = match target {
+            Target::Text { choice } | Target::Reasoning { choice } => {
+                let Some(place) = self.choice(choice) else { return Effect::Refused("choices") };
+                let speaks = match target {
+                    Target::Text { .. } => Speaking::Text,
+                    _ => Speaking::Reasoning,
+                };
+                if self.choices[place].speaking != speaks {
+                    flushed = self.stop_speaking(place, sink);
+                    self.choices[place].speaking = speaks;
+                }
+                let choice = &mut self.choices[place];
+                if speaks == Speaking::Text { &mut choice.text } else { &mut choice.reasoning }
+            }
+            Target::Arguments { call } => match self.calls.get_mut((call.0 - self.first_call) as usize) {
+                Some(call) => {
+                    call.has_arguments = true;
+                    &mut call.half
+                }
+                None => return Effect::Refused("calls"),
+            },
+        };
+        if let Some(plain) = text.borrowed(*half) {
+            return flushed.and(sink.chunk(target.chunk(plain)));
+        }
+        self.scratch.clear();
+        text.decode_into(&mut self.scratch, half);
+        if self.scratch.is_empty() {
+            // Half a character: it shows with its other half.
+            return flushed;
+        }
+        flushed.and(sink.chunk(target.chunk(&self.scratch)))
+    }
+
+    /// A half character of a block that closes stands alone.
+    fn stop_speaking(&mut self, place: usize, sink: &mut impl ChunkSink) -> Effect {
+        let choice = &mut self.choices[place];
+        let (target, half) = match std::mem::take(&mut choice.speaking) {
+            Speaking::Nothing => return Effect::None,
+            Speaking::Text => (Target::Text { choice: choice.index }, &mut choice.text),
+            Speaking::Reasoning => (Target::Reasoning { choice: choice.index }, &mut choice.reasoning),
+        };
+        self.scratch.clear();
+        if half.flush(&mut self.scratch) { sink.chunk(target.chunk(&self.scratch)) } else { Effect::None }
+    }
+
+    /// No more halves will come for what is open.
+    fn flush(&mut self, sink: &mut impl ChunkSink) -> Effect {
+        let mut effect = Effect::None;
+        for place in 0..self.choices.len() {
+            effect = effect.and(self.flush_choice(place, sink));
+        }
+        effect
+    }
+
+    fn flush_choice(&mut self, place: usize, sink: &mut impl ChunkSink) -> Effect {
+        let mut effect = self.stop_speaking(place, sink);
+        let choice = self.choices[place].index;
+        for (number, call) in (self.first_call..).zip(&mut self.calls) {
+            self.scratch.clear();
+            if call.choice == choice && call.half.flush(&mut self.scratch) {
+                effect = effect.and(sink.chunk(Chunk::ToolArguments { call: CallNumber(number), text: &self.scratch }));
+            }
+        }
+        effect
+    }
+
+    fn append(
+        &mut self,
+        target: Target,
+        text: JsonStr<'_>,
+        span: Option<std::ops::Range<usize>>,
+        record: &mut Record,
+        sink: &mut impl ChunkSink,
+    ) {
+        if text.is_empty() {
+            return;
+        }
+        self.start(record, sink);
+        let effect = self.append_to(target, text, sink);
+        record.appends += 1;
+        record.last = span.map(|span| (target, span));
+        record.add(effect);
+    }
+
+    fn append_value(&mut self, target: Target, value: Value<'_>, record: &mut Record, sink: &mut impl ChunkSink) {
+        if let Some(text) = value.str() {
+            self.append(target, text, value.span(), record, sink);
+        }
+    }
+
+    /// Text that is no JSON string of the record, such as arguments that came as an object.
+    fn append_plain(&mut self, target: Target, text: &str, record: &mut Record, sink: &mut impl ChunkSink) {
+        self.append(target, JsonStr::new(text, false), None, record, sink);
+    }
+
+    fn read_choice(&mut self, value: Value<'_>, position: usize, record: &mut Record, sink: &mut impl ChunkSink) {
+        let index = value.get("index").u64().unwrap_or(position as u64).min(u64::from(u32::MAX)) as u32;
+        let Some(place) = self.choice(index) else {
+            return record.note(Effect::Refused("choices"));
+        };
+        let delta = match value.get("delta") {
+            delta if delta.is_object() => delta,
+            // A response that does not stream, or the whole of one at its end.
+            _ => value.get("message"),
+        };
+        let mut reasoning = ABSENT_REASONING;
+        let (mut content, mut refusal, mut calls, mut function_call) = (None, None, None, None);
+        let (mut details, mut images, mut annotations) = (None, None, None);
+        for (key, value) in delta.members() {
+            match &*key.text() {
+                "content" => content = Some(value),
+                "refusal" => refusal = Some(value),
+                "tool_calls" => calls = Some(value),
+                "function_call" => function_call = Some(value),
+                "reasoning_details" => details = Some(value),
+                "images" => images = Some(value),
+                "annotations" => annotations = Some(value),
+                name => {
+                    if let Some(rank) = REASONING_NAMES.iter().position(|known| *known == name) {
+                        reasoning[rank] = Some(value);
+                    }
+                }
+            }
+        }
+        // The same reasoning under two names is one: the first name that says anything counts.
+        let says = |value: &Value<'_>| value.str().is_some_and(|text| !text.is_empty());
+        if let Some(value) = reasoning.into_iter().flatten().find(says) {
+            self.append_value(Target::Reasoning { choice: index }, value, record, sink);
+        } else if let Some(details) = details {
+            for detail in details.items() {
+                for name in ["text", "summary"] {
+                    self.append_value(Target::Reasoning { choice: index }, detail.get(name), record, sink);
+                }
+            }
+        }
+        if let Some(content) = content {
+            self.read_content(content, Target::Text { choice: index }, 0, record, sink);
+        }
+        if let Some(refusal) = refusal {
+            self.append_value(Target::Text { choice: index }, refusal, record, sink);
+        }
+        for image in images.into_iter().flat_map(Value::items) {
+            self.read_image(image, index, record, sink);
+        }
+        for call in calls.into_iter().flat_map(Value::items) {
+            self.read_call(call, call.get("function"), index, record, sink);
+        }
+        if let Some(function) = function_call.filter(|value| value.is_object()) {
+            self.read_call(function, function, index, record, sink);
+        }
+        for annotation in annotations.into_iter().flat_map(Value::items) {
+            let citation = annotation.get("url_citation");
+            self.read_source(if citation.is_object() { citation } else { annotation }, index, record, sink);
+        }
+        let usage = value.get("usage");
+        if usage.is_object() {
+            self.read_usage(usage, record, sink);
+            record.more = true;
+        }
+        self.read_error(value.get("error"), record, sink);
+        if let Some(reason) = value.get("finish_reason").str().filter(|reason| !reason.is_empty()) {
+            self.start(record, sink);
+            let flushed = self.flush_choice(place, sink);
+            let reason = reason.text();
+            let ended = sink.chunk(Chunk::MessageEnd { choice: index, finish: finish(&reason) });
+            if !std::mem::replace(&mut self.choices[place].finished, true) {
+                self.routing += 1;
+            }
+            record.note(flushed.and(ended));
+        }
+    }
+
+    /// Content is a string, or parts: text, and reasoning as parts of parts (Mistral).
+    fn read_content(
+        &mut self,
+        content: Value<'_>,
+        target: Target,
+        depth: u32,
+        record: &mut Record,
+        sink: &mut impl ChunkSink,
+    ) {
+        if content.str().is_some() {
+            return self.append_value(target, content, record, sink);
+        }
+        let (Target::Text { choice } | Target::Reasoning { choice }) = target else { return };
+        let single = content.is_object().then_some(content);
+        // Parts nest once in what is known; a second level more costs nothing.
+        if depth > 2 {
+            return;
+        }
+        for part in single.into_iter().chain(content.items()) {
+            let kind = part.get("type").str().map(JsonStr::text).unwrap_or_default();
+            match &*kind {
+                "thinking" | "reasoning" => {
+                    for name in ["thinking", "reasoning", "text"] {
+                        self.read_content(part.get(name), Target::Reasoning { choice }, depth + 1, record, sink);
+                    }
+                }
+                "image_url" | "image" => self.read_image(part, choice, record, sink),
+                "refusal" => self.append_value(target, part.get("refusal"), record, sink),
+                _ if part.str().is_some() => self.append_value(target, part, record, sink),
+                _ => self.append_value(target, part.get("text"), record, sink),
+            }
+        }
+    }
+
+    fn read_image(&mut self, image: Value<'_>, choice: u32, record: &mut Record, sink: &mut impl ChunkSink) {
+        let nested = image.get("image_url");
+        let url = [nested.get("url"), nested, image.get("url")].into_iter().find_map(Value::str);
+        if let Some(url) = url {
+            self.start(record, sink);
+            record.note(sink.chunk(Chunk::Image { choice, url: &url.text() }));
+        }
+    }
+
+    fn read_source(&mut self, source: Value<'_>, choice: u32, record: &mut Record, sink: &mut impl ChunkSink) {
+        let Some(url) = source.str().or_else(|| source.get("url").str()).filter(|url| !url.is_empty()) else { return };
+        let title = source.get("title").str().map(JsonStr::text);
+        self.start(record, sink);
+        record.note(sink.chunk(Chunk::Source { choice, url: &url.text(), title: title.as_deref() }));
+    }
+
+    /// The routing rule: a known id is that call, a new id is a new call; without an id the index decides, and
+    /// without an index it is the last call.
+    fn read_call(
+        &mut self,
+        fragment: Value<'_>,
+        function: Value<'_>,
+        choice: u32,
+        record: &mut Record,
+        sink: &mut impl ChunkSink,
+    ) {
+        let id = said(fragment.get("id"));
+        let name = said(function.get("name"));
+        let index = fragment.get("index");
+        let index = index.u64().or_else(|| index.str().and_then(|digits| digits.raw().parse().ok()));
+        let arguments = function.get("arguments");
+        let whole_arguments = arguments.is_object() || arguments.is_array();
+
+        let mut here = (0..self.calls.len()).rev().filter(|place| self.calls[*place].choice == choice);
+        let found = match (&id, index) {
+            (Some(id), _) => {
+                let known = here.clone().find(|place| self.calls[*place].id.as_deref() == Some(&**id));
+                // The id of a call that began without one comes late.
+                known.or_else(|| {
+                    let late = match index {
+                        Some(index) => here.find(|place| self.calls[*place].index == Some(index)),
+                        None => here.next(),
+                    };
+                    late.filter(|place| {
+                        let call = &self.calls[*place];
+                        call.id.is_none()
+                            && (name.is_none() || call.name.is_none() || call.name.as_deref() == name.as_deref())
+                    })
+                })
+            }
+            (None, Some(index)) => here.find(|place| self.calls[*place].index == Some(index)),
+            (None, None) => here.next(),
+        };
+        // Without an id, another name or a second whole set of arguments is another call.
+        let found = found.filter(|place| {
+            let call = &self.calls[*place];
+            let renamed = name.is_some() && call.name.is_some() && call.name.as_deref() != name.as_deref();
+            id.is_some() || !call.has_arguments || !(renamed || whole_arguments)
+        });
+        self.start(record, sink);
+        let place = match found {
+            Some(place) => place,
+            None => {
+                if self.calls.len() >= self.max_open {
+                    return record.note(Effect::Refused("calls"));
+                }
+                if let Some(speaker) = self.choice(choice) {
+                    record.note(self.stop_speaking(speaker, sink));
+                }
+                self.routing += 1;
+                self.calls.push(Call {
+                    choice,
+                    index,
+                    id: None,
+                    name: None,
+                    has_arguments: false,
+                    half: Half::default(),
+                });
+                self.calls.len() - 1
+            }
+        };
+        let number = CallNumber(self.first_call + place as u32);
+        let call = &mut self.calls[place];
+        let new_id = id.filter(|_| call.id.is_none());
+        let new_name = name.filter(|_| call.name.is_none());
+        if found.is_none() {
+            record.note(sink.chunk(Chunk::ToolStart {
+                choice,
+                call: number,
+                id: new_id.as_deref(),
+                name: new_name.as_deref(),
+            }));
+        } else if new_id.is_some() || new_name.is_some() {
+            self.routing += 1;
+            record.note(sink.chunk(Chunk::ToolNamed {
+                call: number,
+                id: new_id.as_deref(),
+                name: new_name.as_deref(),
+            }));
+        }
+        if let Some(id) = new_id {
+            call.id = Some(id.into());
+        }
+        if let Some(name) = new_name {
+            call.name = Some(name.into());
+        }
+        let target = Target::Arguments { call: number };
+        if arguments.str().is_some() {
+            record.routed_by_position |= fragment.get("id").str().is_none_or(JsonStr::is_empty) && index.is_none();
+            self.append_value(target, arguments, record, sink);
+        } else if !arguments.is_null() {
+            record.more = true;
+            self.append_plain(target, arguments.raw(), record, sink);
+        }
+    }
+
+    fn read_usage(&mut self, usage: Value<'_>, record: &mut Record, sink: &mut impl ChunkSink) {
+        if usage.is_object() {
+            record.usage = usage.span();
+            record.add(sink.chunk(Chunk::Usage(read_usage(usage))));
+        }
+    }
+
+    fn read_error(&mut self, error: Value<'_>, record: &mut Record, sink: &mut impl ChunkSink) {
+        if error.is_null() || error.bool() == Some(false) || error.str().is_some_and(JsonStr::is_empty) {
+            return;
+        }
+        record.note(self.flush(sink));
+        self.errored = true;
+        self.routing += 1;
+        record.note(super::error_chunk(error, &mut |chunk| sink.chunk(chunk)));
+    }
+
+    fn read(&mut self, value: Value<'_>, record: &mut Record, sink: &mut impl ChunkSink) -> bool {
+        let object = value.get("object").str().map(JsonStr::text).unwrap_or_default();
+        let named_error = object == "error" || value.get("type").str().is_some_and(|kind| kind == *"error");
+        let ours = object.is_empty() || object.starts_with("chat.completion") || named_error;
+        let choices = value.get("choices");
+        let error = value.get("error");
+        if !ours && error.is_null() {
+            return false;
+        }
+        let mut known = choices.is_array() || object.starts_with("chat.completion");
+        if ours {
+            self.identify(value.get("id").str(), sink);
+            for (position, choice) in choices.items().enumerate() {
+                self.read_choice(choice, position, record, sink);
+            }
+            for name in ["citations", "search_results"] {
+                for source in value.get(name).items() {
+                    self.read_source(source, 0, record, sink);
+                }
+            }
+            let usage = value.get("usage");
+            let usage = if usage.is_object() { usage } else { value.get("x_groq").get("usage") };
+            known |= usage.is_object();
+            self.read_usage(usage, record, sink);
+        }
+        if !error.is_null() {
+            self.read_error(error, record, sink);
+            known = true;
+        } else if named_error {
+            self.read_error(value, record, sink);
+            known = true;
+        } else if !known && !value.get("detail").is_null() {
+            self.read_error(value.get("detail"), record, sink);
+            known = true;
+        }
+        known
+    }
+}
+
+impl Decoder for OpenAiChat {
+    fn record(&mut self, value: Value<'_>, sink: &mut impl ChunkSink) -> (Outcome, Option<Shape>) {
+        let mut record = Record::default();
+        let mut known = false;
+        if value.is_array() {
+            record.more = true;
+            for item in value.items() {
+                known |= self.read(item, &mut record, sink);
+            }
+        } else {
+            known = self.read(value, &mut record, sink);
+        }
+        let outcome = match record.effect {
+            Some(Effect::Refused(reason)) => Outcome::Faulted(reason),
+            Some(Effect::Changed) => Outcome::Applied,
+            // A response that only began shows nothing yet, but the record is no unknown one.
+            _ if known => Outcome::NoOp,
+            _ => Outcome::Skipped,
+        };
+        if outcome != Outcome::Applied || record.more || record.appends != 1 || record.routed_by_position {
+            return (outcome, None);
+        }
+        let shape = record.last.map(|(target, text)| {
+            let padding = value.get("obfuscation");
+            let padding = padding.str().and(padding.span()).map(|span| (Slot::Padding, span));
+            let usage = record.usage.map(|span| (Slot::Usage, span));
+            let mut slots: Vec<_> = [Some((Slot::Text, text)), padding, usage].into_iter().flatten().collect();
+            slots.sort_by_key(|(_, range)| range.start);
+            Shape { target, slots, routing: self.routing }
+        });
+        (outcome, shape)
+    }
+
+    fn append(&mut self, target: Target, text: JsonStr<'_>, sink: &mut impl ChunkSink) -> Effect {
+        self.append_to(target, text, sink)
+    }
+
+    fn usage(&self, usage: Value<'_>) -> Usage {
+        read_usage(usage)
+    }
+
+    fn routing(&self) -> u32 {
+        self.routing
+    }
+
+    fn finish(&mut self, sink: &mut impl ChunkSink) {
+        self.flush(sink);
+    }
+}
+
+/// A string that says something.
+fn said(value: Value<'_>) -> Option<Cow<'_, str>> {
+    value.str().filter(|text| !text.is_empty()).map(JsonStr::text)
+}
+
+/// The names under which providers send reasoning, in the order in which they count.
+const REASONING_NAMES: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
+const ABSENT_REASONING: [Option<Value<'_>>; 3] = [None; 3];
+
+fn finish(reason: &str) -> Finish<'_> {
+    match reason {
+        "length" | "max_tokens" | "model_length" | "MAX_TOKENS" => Finish::Length,
+        "content_filter" | "safety" | "SAFETY" | "RECITATION" | "refusal" => Finish::Filtered,
+        "error"
+        | "network_error"
+        | "insufficient_system_resource"
+        | "abort"
+        | "cancelled"
+        | "malformed_function_call"
+        | "MALFORMED_FUNCTION_CALL" => Finish::Broken(reason),
+        // Whatever else a provider calls it, the answer ended; whether it calls tools its calls tell.
+        _ => Finish::Complete,
+    }
+}
+
+fn read_usage(usage: Value<'_>) -> Usage {
+    let first = |names: &[&str]| names.iter().find_map(|name| usage.get(name).u64());
+    let detail = |outer: &[&str], inner: &str| outer.iter().find_map(|name| usage.get(name).get(inner).u64());
+    Usage {
+        input_tokens: first(&["prompt_tokens", "input_tokens"]),
+        output_tokens: first(&["completion_tokens", "output_tokens"]),
+        total_tokens: first(&["total_tokens"]),
+        reasoning_tokens: detail(&["completion_tokens_details", "output_tokens_details"], "reasoning_tokens")
+            .or_else(|| first(&["reasoning_tokens"])),
+        cached_tokens: detail(&["prompt_tokens_details", "input_tokens_details"], "cached_tokens")
+            .or_else(|| first(&["prompt_cache_hit_tokens", "cached_tokens"])),
+    }
+}
