@@ -149,7 +149,7 @@ class Growing {
       let end = text.length;
       if (room < 1) end = 0;
       else if (this.filled + end > Growing.SOFT) {
-        end = text.indexOf("\n", Math.max(0, Growing.SOFT - this.filled)) + 1 || end;
+        end = text.slice(0, room).indexOf("\n", Math.max(0, Growing.SOFT - this.filled)) + 1 || end;
         if (end > room) end = text.lastIndexOf(" ", room - 1) + 1 || room;
         if ((text.charCodeAt(end) & 0xfc00) === 0xdc00) end--;
       }
@@ -236,7 +236,8 @@ export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale } 
   log.classList.add("cr-log");
   log.setAttribute("role", "log");
   log.setAttribute("aria-live", "off"); // finished rows are announced by `live` instead, once
-  if (!log.hasAttribute("aria-label")) log.setAttribute("aria-label", phrase("log"));
+  const named = log.hasAttribute("aria-label");
+  if (!named) log.setAttribute("aria-label", phrase("log"));
   log.append(list, activity, make("div", "cr-foot", jump), live);
 
   // --- one row -------------------------------------------------------------------------------------------
@@ -375,6 +376,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale } 
   function draw(rec, op, patch) {
     const { row } = rec;
     if (rec.kind !== row.kind) {
+      if (rec.custom) call(rec, { op: "remove", id: row.id });
       const kind = (rec.kind = row.kind);
       rec.custom = Object.hasOwn(renderers, kind) && renderers[kind];
       Object.assign(rec, { slots: {}, texts: [], head: {} });
@@ -413,6 +415,13 @@ export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale } 
     while (after && after.box !== rec.box) after = after.next;
     if (after) after.el.before(rec.el);
     else (rec.box === list ? lastPage() : rec.box).append(rec.el);
+    const page = rec.el.parentNode;
+    if (rec.box === list && page.childElementCount > 2 * PAGE_ROWS) {
+      const rest = make("div", page.className);
+      rest.append(...[...page.children].slice(PAGE_ROWS));
+      page.after(rest);
+      page.classList.add("cr-full");
+    }
   }
 
   function lastPage() {
@@ -436,6 +445,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale } 
       records.clear();
       list.replaceChildren();
       first = last = current = undefined;
+      spoken = null; // what this batch brings was there already: nothing to announce
       sink.panel("activity", {});
     },
     insert(id, before, row) {
@@ -576,7 +586,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale } 
     readOps(words, buffer, sink);
     if (!log.matches(":focus-within")) rove(last);
     if (spoken?.length) live.textContent = spoken.slice(-3).join("\n");
-    spoken = []; // the first batch is what was there already: nothing to announce
+    spoken = [];
   });
 
   view.unmount = () => {
@@ -586,7 +596,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale } 
     size.disconnect();
     log.replaceChildren();
     log.classList.remove("cr-log");
-    for (const name of ["role", "aria-live", "aria-label", "data-stuck"]) log.removeAttribute(name);
+    for (const name of ["role", "aria-live", "data-stuck", ...(named ? [] : ["aria-label"])]) log.removeAttribute(name);
   };
   return view;
 }
