@@ -8,6 +8,8 @@ mod op;
 mod present;
 mod row;
 mod text;
+#[cfg(target_arch = "wasm32")]
+mod wasm;
 mod wire;
 
 pub use chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Usage};
@@ -20,4 +22,9 @@ pub use row::{
     Tool,
 };
 pub use text::byte_label;
+#[cfg(target_arch = "wasm32")]
+pub use wasm::{JsChatRows, JsChatStream};
 pub use wire::Format;
+
+#[cfg(target_arch = "wasm32")]
+use present::HIDDEN_MILLIS;

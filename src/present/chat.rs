@@ -266,6 +266,11 @@ impl ChatRows {
         StreamId(self.streams.len() as u32)
     }
 
+    /// The stream with this number, if there is one.
+    pub fn stream_numbered(&self, number: u32) -> Option<StreamId> {
+        (1..=self.streams.len() as u32).contains(&number).then_some(StreamId(number))
+    }
+
     /// Bytes of the stream's wire, cut anywhere. After the stream's end they are counted and dropped.
     pub fn push(&mut self, stream: StreamId, bytes: &[u8]) {
         self.hear(stream);
@@ -515,6 +520,13 @@ impl ChatRows {
             tally.add(&stream.input.tally());
         }
         tally
+    }
+
+    /// What became of a stream's input, as JSON: an object with the properties of the TypeScript interface `Stats`.
+    pub fn stream_stats_json(&self, stream: StreamId) -> String {
+        let mut json = JsonWriter::default();
+        json.object(|json| self.stream_tally(stream).write_members(json));
+        json.into_string()
     }
 
     /// The statistics as JSON: an object with the properties of the TypeScript interface `ChatStats`.

@@ -7,4 +7,6 @@ mod rows;
 mod schedule;
 
 pub use chat::{ChatRows, End, Options, StreamId, StreamOptions, ToolError, ToolRef};
+#[cfg(target_arch = "wasm32")]
+pub(crate) use schedule::HIDDEN_MILLIS;
 pub use schedule::{Cadence, Due};

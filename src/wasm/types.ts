@@ -129,7 +129,9 @@ export interface Limits {
 }
 
 export interface ChatOptions {
-  /** Format of the default stream. */
+  /** Language of interface text, handed on to renderers. */
+  locale?: string;
+  /** Format of the default stream, and of streams that name none. */
   format?: FormatName;
   cadence?: Cadence;
   limits?: Limits;
@@ -174,23 +176,26 @@ export type StreamEnd = "done" | "interrupted" | "cancelled";
 /** A row by its id, or a call by its stream and wire id. */
 export type ToolRef = number | { stream: ChatStream; callId: string };
 
-/** One source feeding a chat: a response, a socket, an agent. */
-export interface ChatStream {
+/** One source feeding a chat: a response, a socket, an agent. Made by `chat.stream()`. */
+export class ChatStream {
+  private constructor();
+  /** The number that faults name. */
   readonly id: number;
   /** `null` while the stream lives. */
   readonly end: StreamEnd | null;
-  /** Bytes or text of the wire, cut anywhere. */
+  /** Bytes or text of the wire, cut anywhere. After the end they are counted and dropped. */
   push(data: Uint8Array | ArrayBuffer | string): void;
   /** One record as an object. */
   pushMessage(message: object): void;
   /** The source ended; what is still open becomes interrupted unless the wire had ended it. Idempotent. */
   finish(): StreamEnd;
-  abort(reason?: string): void;
-  /** Opens the stream again for a replay of what it already brought. */
+  /** Ends the stream: what is open, and calls that wait to run, become cancelled. After the end it changes nothing. */
+  abort(reason?: string): StreamEnd;
+  /** Opens the stream again for a replay of what it already brought: rows stay, only what is new changes them. */
   restart(options?: { from: "beginning" }): void;
   /**
    * Reads a response or a byte stream to its end. A response with an error status becomes an error row.
-   * Rejects when reading fails, after an error row; aborting `signal` is no failure.
+   * Rejects when reading fails, after an error row; aborting `signal` ends the stream as cancelled and is no failure.
    */
   pipe(
     source: Response | ReadableStream<Uint8Array>,
@@ -198,21 +203,34 @@ export interface ChatStream {
   ): Promise<{ end: StreamEnd; stats: Stats }>;
   stats(): Stats;
   faults(): Fault[];
+  free(): void;
 }
 
 /** One chat. */
-export interface ChatRowsApi {
+export class ChatRows {
+  /** @throws TypeError for an unknown format or option. */
+  constructor(options?: ChatOptions);
+  /** Language of interface text, for renderers; as given to the constructor. */
+  readonly locale: string | undefined;
+  /** Feeds the default stream; after its end the next push opens another. */
   push(data: Uint8Array | ArrayBuffer | string): void;
   pushMessage(message: object): void;
+  /** Ends the default stream, if one is open. */
+  finish(): StreamEnd | null;
+  /** Aborts the default stream, if one is open. */
+  abort(reason?: string): StreamEnd | null;
+  /** @throws TypeError for an unknown format. */
   stream(options?: StreamOptions): ChatStream;
-  /** Shows what the user said; the wire's echo of it is the same row. Returns the row's id. */
+  /** Shows what the user said; the wire's echo of it is the same row. Returns the row's id, 0 past the cap on rows. */
   addUser(text: string): number;
+  /** The host runs a pending call. @throws Error for any other row. */
   toolStarted(ref: ToolRef): void;
+  /** `output` replaces what the tool showed so far, `append` follows it. */
   toolProgress(ref: ToolRef, progress: { output?: string; append?: string; title?: string }): void;
-  toolResult(ref: ToolRef, result: { output?: string; isError?: boolean }): void;
+  toolResult(ref: ToolRef, result?: { output?: string; isError?: boolean }): void;
   rows(): Row[];
   panels(): Panels;
-  /** The arguments of an executable call; `undefined` for any other. */
+  /** The arguments of a call that is complete and well-formed, by JSON.parse; `undefined` for any other row. */
   args(rowId: number): unknown;
   stats(): ChatStats;
   faults(): Fault[];
@@ -220,11 +238,16 @@ export interface ChatRowsApi {
   subscribe(listener: (ops: RowOp[]) => void): () => void;
   /** The same as numbers and one string, for renderers; see `rows.js`. */
   subscribeBuffer(listener: (words: Uint32Array, text: string) => void): () => void;
+  /** Hears every fault, with the batch that follows it. */
   onFault(listener: (fault: Fault) => void): () => void;
-  snapshot(): object;
+  /** Removes the row and all rows after it. */
   truncateFrom(rowId: number): void;
+  /** Aborts all streams and removes everything. */
   reset(): void;
   /** Hands out what is pending now instead of at the next frame. */
   flush(): void;
+  /** Stops timers and listeners. Every later call throws. */
   dispose(): void;
+  free(): void;
+  [Symbol.dispose](): void;
 }

@@ -42,7 +42,8 @@ impl Format {
     pub fn named(name: &str) -> Result<Format, String> {
         Format::ALL.iter().copied().find(|format| format.name() == name).ok_or_else(|| {
             let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-            format!("unknown format {name:?}; the formats are: {}", names.join(", "))
+            let wrong = if name.is_empty() { "name a format" } else { "unknown format " };
+            [wrong, name, "; the formats are: ", &names.join(", ")].concat()
         })
     }
 }

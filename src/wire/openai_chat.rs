@@ -544,8 +544,11 @@ impl Decoder for OpenAiChat {
             let padding = value.get("obfuscation");
             let padding = padding.str().and(padding.span()).map(|span| (Slot::Padding, span));
             let usage = record.usage.map(|span| (Slot::Usage, span));
-            let mut slots: Vec<_> = [Some((Slot::Text, text)), padding, usage].into_iter().flatten().collect();
-            slots.sort_by_key(|(_, range)| range.start);
+            let mut slots = vec![(Slot::Text, text)];
+            for (slot, span) in [padding, usage].into_iter().flatten() {
+                let place = slots.iter().position(|(_, other)| other.start > span.start).unwrap_or(slots.len());
+                slots.insert(place, (slot, span));
+            }
             Shape { target, slots, routing: self.routing }
         });
         (outcome, shape)

@@ -1,0 +1,208 @@
+//! The class `ChatRows`.
+
+use std::rc::Rc;
+
+use js_sys::{Array, Function};
+use wasm_bindgen::prelude::*;
+
+use super::options::{chat_options, stream_options};
+use super::pump::{Core, ListenerKind, Shared, fault_array};
+use super::stream::JsChatStream;
+use super::{error, for_bytes, message_json, parse, property, string_property, type_error};
+use crate::{ChatRows, End, RowId, StreamId, ToolError, ToolRef};
+
+/// One chat. See `types.ts` for what each method does.
+#[wasm_bindgen(js_name = ChatRows, skip_typescript)]
+pub struct JsChatRows {
+    shared: Rc<Shared>,
+    locale: Option<String>,
+}
+
+#[wasm_bindgen(js_class = ChatRows)]
+impl JsChatRows {
+    #[wasm_bindgen(constructor, skip_typescript)]
+    pub fn new(options: &JsValue) -> Result<JsChatRows, JsValue> {
+        let given = chat_options(options)?;
+        Ok(JsChatRows { shared: Shared::new(ChatRows::new(given.options), given.format), locale: given.locale })
+    }
+
+    #[wasm_bindgen(getter, skip_typescript)]
+    pub fn locale(&self) -> Option<String> {
+        self.locale.clone()
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn push(&self, data: &JsValue) -> Result<(), JsValue> {
+        let stream = self.default_stream()?;
+        push(&self.shared, stream, data)
+    }
+
+    #[wasm_bindgen(js_name = pushMessage, skip_typescript)]
+    pub fn push_message(&self, message: &JsValue) -> Result<(), JsValue> {
+        let json = message_json(message)?;
+        let stream = self.default_stream()?;
+        self.shared.change()?.chat.push_message(stream, &json);
+        Ok(())
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn finish(&self) -> Result<JsValue, JsValue> {
+        self.end_default(ChatRows::finish)
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn abort(&self) -> Result<JsValue, JsValue> {
+        self.end_default(ChatRows::abort)
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn stream(&self, options: &JsValue) -> Result<JsChatStream, JsValue> {
+        let options = stream_options(options, self.shared.core()?.format)?;
+        let id = self.shared.change()?.chat.stream(options);
+        Ok(JsChatStream::new(self.shared.clone(), id))
+    }
+
+    #[wasm_bindgen(js_name = addUser, skip_typescript)]
+    pub fn add_user(&self, text: &str) -> Result<u32, JsValue> {
+        Ok(self.shared.change()?.chat.add_user(text).map_or(0, RowId::get))
+    }
+
+    #[wasm_bindgen(js_name = toolStarted, skip_typescript)]
+    pub fn tool_started(&self, reference: &JsValue) -> Result<(), JsValue> {
+        self.tool(reference, &mut |chat, call| chat.tool_started(call))
+    }
+
+    #[wasm_bindgen(js_name = toolProgress, skip_typescript)]
+    pub fn tool_progress(&self, reference: &JsValue, progress: &JsValue) -> Result<(), JsValue> {
+        let output = string_property(progress, "output")?;
+        let append = string_property(progress, "append")?;
+        let title = string_property(progress, "title")?;
+        self.tool(reference, &mut |chat, call| {
+            chat.tool_progress(call, output.as_deref(), append.as_deref(), title.as_deref())
+        })
+    }
+
+    #[wasm_bindgen(js_name = toolResult, skip_typescript)]
+    pub fn tool_result(&self, reference: &JsValue, result: &JsValue) -> Result<(), JsValue> {
+        let output = string_property(result, "output")?;
+        let is_error = property(result, "isError").is_truthy();
+        self.tool(reference, &mut |chat, call| chat.tool_result(call, output.as_deref(), is_error))
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn rows(&self) -> Result<JsValue, JsValue> {
+        parse(&self.shared.core()?.chat.rows_json())
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn panels(&self) -> Result<JsValue, JsValue> {
+        parse(&self.shared.core()?.chat.panels_json())
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn args(&self, row: u32) -> Result<JsValue, JsValue> {
+        let core = self.shared.core()?;
+        RowId::new(row).and_then(|id| core.chat.args(id)).map_or(Ok(JsValue::UNDEFINED), parse)
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn stats(&self) -> Result<JsValue, JsValue> {
+        parse(&self.shared.core()?.chat.stats_json())
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn faults(&self) -> Result<Array, JsValue> {
+        Ok(fault_array(self.shared.core()?.chat.faults()))
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn subscribe(&self, listener: Function) -> Result<Function, JsValue> {
+        self.shared.listen(ListenerKind::Ops, listener)
+    }
+
+    #[wasm_bindgen(js_name = subscribeBuffer, skip_typescript)]
+    pub fn subscribe_buffer(&self, listener: Function) -> Result<Function, JsValue> {
+        self.shared.listen(ListenerKind::Buffer, listener)
+    }
+
+    #[wasm_bindgen(js_name = onFault, skip_typescript)]
+    pub fn on_fault(&self, listener: Function) -> Result<Function, JsValue> {
+        self.shared.listen(ListenerKind::Faults, listener)
+    }
+
+    #[wasm_bindgen(js_name = truncateFrom, skip_typescript)]
+    pub fn truncate_from(&self, row: u32) -> Result<(), JsValue> {
+        let mut core = self.shared.change()?;
+        let known = RowId::new(row).is_some_and(|id| core.chat.truncate_from(id));
+        if known { Ok(()) } else { Err(error("there is no row with this id")) }
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn reset(&self) -> Result<(), JsValue> {
+        self.shared.change()?.chat.reset();
+        Ok(())
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn flush(&self) -> Result<(), JsValue> {
+        drop(self.shared.core()?);
+        self.shared.deliver();
+        Ok(())
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn dispose(&self) {
+        self.shared.dispose();
+    }
+
+    /// The default stream; after its end the next one.
+    fn default_stream(&self) -> Result<StreamId, JsValue> {
+        let mut core = self.shared.change()?;
+        if let Some(stream) = core.default.filter(|stream| core.chat.end(*stream).is_none()) {
+            return Ok(stream);
+        }
+        let options = stream_options(&JsValue::UNDEFINED, core.format)?;
+        let stream = core.chat.stream(options);
+        core.default = Some(stream);
+        Ok(stream)
+    }
+
+    fn end_default(&self, end: fn(&mut ChatRows, StreamId) -> End) -> Result<JsValue, JsValue> {
+        let mut core = self.shared.change()?;
+        Ok(match core.default {
+            Some(stream) => JsValue::from_str(end(&mut core.chat, stream).name()),
+            None => JsValue::NULL,
+        })
+    }
+
+    fn tool(
+        &self,
+        reference: &JsValue,
+        act: &mut dyn FnMut(&mut ChatRows, ToolRef<'_>) -> Result<(), ToolError>,
+    ) -> Result<(), JsValue> {
+        let mut core = self.shared.change()?;
+        let row = reference.as_f64().and_then(|row| RowId::new(row as u32)).map(ToolRef::Row);
+        let call_id = if row.is_none() { string_property(reference, "callId")? } else { None };
+        let call = || {
+            let stream = property(&property(reference, "stream"), "id").as_f64()?;
+            Some(ToolRef::Call(core.chat.stream_numbered(stream as u32)?, call_id.as_deref()?))
+        };
+        match row.or_else(call) {
+            Some(call) => act(&mut core.chat, call).map_err(|thrown| error(&thrown.to_string())),
+            None => Err(type_error("name the call by its row id or as { stream, callId }")),
+        }
+    }
+}
+
+/// Pushes bytes or text.
+pub(super) fn push(shared: &Shared, stream: StreamId, data: &JsValue) -> Result<(), JsValue> {
+    let mut core = shared.change()?;
+    let Core { chat, buffer, .. } = &mut *core;
+    for_bytes(data, buffer, |bytes| chat.push(stream, bytes))
+}
+
+impl Drop for JsChatRows {
+    fn drop(&mut self) {
+        self.shared.dispose();
+    }
+}

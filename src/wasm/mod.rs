@@ -1,0 +1,108 @@
+//! The JavaScript edge, and the only place that names its types: decode arguments, call the core, encode the result.
+//! Bytes come in; one op buffer a frame goes out; plain objects where it is not hot.
+
+#![expect(missing_docs, reason = "types.ts says what each method of the package does")]
+
+mod chat;
+mod options;
+mod out;
+mod pipe;
+mod pump;
+mod stream;
+
+use js_sys::{Array, Error, Function, JSON, JsString, Reflect, TypeError, Uint8Array};
+use wasm_bindgen::prelude::*;
+
+pub use chat::JsChatRows;
+pub use stream::JsChatStream;
+
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = include_str!("types.ts");
+
+#[wasm_bindgen]
+extern "C" {
+    type TextEncoder;
+    #[wasm_bindgen(constructor)]
+    fn new() -> TextEncoder;
+    #[wasm_bindgen(method)]
+    fn encode(this: &TextEncoder, text: &JsString) -> Uint8Array;
+}
+
+/// Prints panics to the console.
+#[cfg(feature = "panic-hook")]
+#[wasm_bindgen(start)]
+fn start() {
+    console_error_panic_hook::set_once();
+}
+
+/// An `Error` with this message.
+fn error(message: &str) -> JsValue {
+    Error::new(message).into()
+}
+
+/// A `TypeError` with this message.
+fn type_error(message: &str) -> JsValue {
+    TypeError::new(message).into()
+}
+
+/// Parses JSON text of our own.
+fn parse(json: &str) -> Result<JsValue, JsValue> {
+    JSON::parse(json)
+}
+
+/// A property of an object; undefined for what is no object.
+fn property(object: &JsValue, name: &str) -> JsValue {
+    Reflect::get(object, &JsValue::from_str(name)).unwrap_or_default()
+}
+
+/// A property that is a string if it is there at all.
+fn string_property(object: &JsValue, name: &str) -> Result<Option<String>, JsValue> {
+    let value = property(object, name);
+    match value.as_string() {
+        None if !value.is_undefined() && !value.is_null() => Err(type_error(&[name, " must be a string"].concat())),
+        text => Ok(text),
+    }
+}
+
+/// The bytes of what a page pushes: handed to `take` in pieces, so that no second copy of a large input is made.
+fn for_bytes(data: &JsValue, buffer: &mut Vec<u8>, mut take: impl FnMut(&[u8])) -> Result<(), JsValue> {
+    const PIECE: u32 = 64 << 10;
+    let bytes = if let Some(bytes) = data.dyn_ref::<Uint8Array>() {
+        bytes.clone()
+    } else if let Some(text) = data.dyn_ref::<JsString>() {
+        TextEncoder::new().encode(text)
+    } else if let Some(bytes) = data.dyn_ref::<js_sys::ArrayBuffer>() {
+        Uint8Array::new(bytes)
+    } else {
+        return Err(type_error("push takes a Uint8Array, an ArrayBuffer or a string"));
+    };
+    let len = bytes.length();
+    let mut at = 0;
+    while at < len {
+        let end = (at + PIECE).min(len);
+        buffer.resize((end - at) as usize, 0);
+        if len <= PIECE {
+            bytes.copy_to(buffer);
+        } else {
+            bytes.subarray(at, end).copy_to(buffer);
+        }
+        take(buffer);
+        at = end;
+    }
+    Ok(())
+}
+
+/// One record as JSON text.
+fn message_json(message: &JsValue) -> Result<String, JsValue> {
+    if !message.is_object() {
+        return Err(type_error("pushMessage takes an object; push takes text and bytes"));
+    }
+    JSON::stringify(message).map(String::from)
+}
+
+/// Calls a listener; what it throws is reported as uncaught and stops nobody else.
+fn call(listener: &Function, args: &Array) {
+    if let Err(thrown) = listener.apply(&JsValue::UNDEFINED, args) {
+        pump::report(&thrown);
+    }
+}

@@ -1,0 +1,97 @@
+//! Options from plain objects. An unknown name is an error that lists the known ones.
+
+use js_sys::Object;
+use wasm_bindgen::prelude::*;
+
+use super::{property, string_property, type_error};
+use crate::{Cadence, Format, Limits, Options, RowId, StreamOptions};
+
+/// What a chat is made with.
+pub(super) struct Given {
+    pub options: Options,
+    pub format: Option<Format>,
+    pub locale: Option<String>,
+}
+
+/// Refuses an object with other properties than these.
+fn know(value: &JsValue, what: &str, names: &[&str]) -> Result<(), JsValue> {
+    if value.is_undefined() || value.is_null() {
+        return Ok(());
+    }
+    let Some(object) = value.dyn_ref::<Object>() else {
+        return Err(type_error(&[what, " must be an object"].concat()));
+    };
+    for key in Object::keys(object) {
+        let key = key.as_string().unwrap_or_default();
+        if !names.contains(&&*key) {
+            return Err(type_error(
+                &["unknown name ", &key, " in ", what, "; the names are: ", &names.join(", ")].concat(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn whole_number(value: &JsValue, name: &str, max: f64) -> Result<Option<f64>, JsValue> {
+    match value.as_f64() {
+        Some(number) if number >= 0.0 && number <= max && number.trunc() == number => Ok(Some(number)),
+        None if value.is_undefined() => Ok(None),
+        _ => Err(type_error(&[name, " must be a whole number from 0"].concat())),
+    }
+}
+
+fn format(value: &JsValue) -> Result<Option<Format>, JsValue> {
+    string_property(value, "format")?.map(|name| Format::named(&name).map_err(|error| type_error(&error))).transpose()
+}
+
+pub(super) fn chat_options(value: &JsValue) -> Result<Given, JsValue> {
+    know(value, "options", &["locale", "format", "cadence", "limits"])?;
+    let cadence = property(value, "cadence");
+    let cadence = match cadence.as_string() {
+        Some(name) if name == "frame" => Cadence::Frame,
+        Some(_) => return Err(type_error("cadence is \"frame\" or milliseconds")),
+        None => match whole_number(&cadence, "cadence", 60_000.0)? {
+            Some(millis) => Cadence::Millis(millis as u32),
+            None => Cadence::Frame,
+        },
+    };
+    let limits = limits(&property(value, "limits"))?;
+    Ok(Given {
+        options: Options { cadence, limits },
+        format: format(value)?,
+        locale: string_property(value, "locale")?,
+    })
+}
+
+fn limits(value: &JsValue) -> Result<Limits, JsValue> {
+    let mut limits = Limits::default();
+    let mut caps = [
+        ("recordBytes", &mut limits.record_bytes),
+        ("recordValues", &mut limits.record_values),
+        ("toolInputBytes", &mut limits.tool_input_bytes),
+        ("textBytes", &mut limits.text_bytes),
+        ("nesting", &mut limits.nesting),
+        ("previewDepth", &mut limits.preview_depth),
+        ("previewFields", &mut limits.preview_fields),
+        ("previewKeyBytes", &mut limits.preview_key_bytes),
+        ("openBlocks", &mut limits.open_blocks),
+        ("rows", &mut limits.rows),
+        ("faults", &mut limits.faults),
+    ];
+    know(value, "limits", &caps.each_ref().map(|(name, _)| *name))?;
+    for (name, cap) in &mut caps {
+        if let Some(number) = whole_number(&property(value, name), name, f64::from(u32::MAX >> 1))? {
+            **cap = number as usize;
+        }
+    }
+    Ok(limits)
+}
+
+pub(super) fn stream_options(value: &JsValue, default: Option<Format>) -> Result<StreamOptions, JsValue> {
+    know(value, "stream options", &["format", "parent"])?;
+    let format = format(value)?.or(default);
+    // An empty name lists the names there are.
+    let format = format.map_or_else(|| Format::named("").map_err(|error| type_error(&error)), Ok)?;
+    let parent = whole_number(&property(value, "parent"), "parent", f64::from(u32::MAX))?;
+    Ok(StreamOptions { format, parent: parent.and_then(|parent| RowId::new(parent as u32)) })
+}

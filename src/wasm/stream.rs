@@ -1,0 +1,88 @@
+//! The class `ChatStream`.
+
+use std::rc::Rc;
+
+use js_sys::{Array, Promise};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::future_to_promise;
+
+use super::chat::push;
+use super::out::{StatsOut, plain};
+use super::pump::{Shared, fault_array};
+use super::{message_json, pipe, property, type_error};
+use crate::StreamId;
+
+/// One source feeding a chat. See `types.ts` for what each method does.
+#[wasm_bindgen(js_name = ChatStream, skip_typescript)]
+pub struct JsChatStream {
+    shared: Rc<Shared>,
+    id: StreamId,
+}
+
+impl JsChatStream {
+    pub(super) fn new(shared: Rc<Shared>, id: StreamId) -> Self {
+        JsChatStream { shared, id }
+    }
+}
+
+#[wasm_bindgen(js_class = ChatStream)]
+impl JsChatStream {
+    #[wasm_bindgen(getter, skip_typescript)]
+    pub fn id(&self) -> u32 {
+        self.id.get()
+    }
+
+    #[wasm_bindgen(getter, skip_typescript)]
+    pub fn end(&self) -> Result<JsValue, JsValue> {
+        Ok(self.shared.core()?.chat.end(self.id).map_or(JsValue::NULL, |end| JsValue::from_str(end.name())))
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn push(&self, data: &JsValue) -> Result<(), JsValue> {
+        push(&self.shared, self.id, data)
+    }
+
+    #[wasm_bindgen(js_name = pushMessage, skip_typescript)]
+    pub fn push_message(&self, message: &JsValue) -> Result<(), JsValue> {
+        let json = message_json(message)?;
+        self.shared.change()?.chat.push_message(self.id, &json);
+        Ok(())
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn finish(&self) -> Result<JsValue, JsValue> {
+        Ok(JsValue::from_str(self.shared.change()?.chat.finish(self.id).name()))
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn abort(&self) -> Result<JsValue, JsValue> {
+        Ok(JsValue::from_str(self.shared.change()?.chat.abort(self.id).name()))
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn restart(&self, options: &JsValue) -> Result<(), JsValue> {
+        let from = property(options, "from");
+        if !from.is_undefined() && from.as_string().as_deref() != Some("beginning") {
+            return Err(type_error("a stream restarts { from: \"beginning\" }"));
+        }
+        self.shared.change()?.chat.restart(self.id);
+        Ok(())
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn pipe(&self, source: JsValue, options: &JsValue) -> Promise {
+        let signal = property(options, "signal");
+        future_to_promise(pipe::pipe(self.shared.clone(), self.id, source, signal))
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn stats(&self) -> Result<JsValue, JsValue> {
+        Ok(plain(&StatsOut::of(&self.shared.core()?.chat.stream_tally(self.id))))
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn faults(&self) -> Result<Array, JsValue> {
+        let ours = |fault: &&crate::Fault| fault.stream == self.id.get();
+        Ok(fault_array(self.shared.core()?.chat.faults().filter(ours)))
+    }
+}
