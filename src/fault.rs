@@ -1,7 +1,5 @@
 //! What was wrong with the input, counted and kept for inspection, and the tally of records.
 
-use std::collections::VecDeque;
-
 use crate::json::JsonWriter;
 
 /// One thing that was wrong with the input of a stream.
@@ -33,14 +31,14 @@ impl Fault {
 /// The last faults of a chat; all are counted.
 #[derive(Debug)]
 pub(crate) struct FaultLog {
-    pub kept: VecDeque<Fault>,
+    pub kept: Vec<Fault>,
     pub total: u64,
     max: usize,
 }
 
 impl FaultLog {
     pub fn new(max: usize) -> Self {
-        FaultLog { kept: VecDeque::new(), total: 0, max }
+        FaultLog { kept: Vec::new(), total: 0, max }
     }
 
     pub fn push(&mut self, fault: Fault) {
@@ -49,9 +47,9 @@ impl FaultLog {
             return;
         }
         if self.kept.len() >= self.max {
-            self.kept.pop_front();
+            self.kept.remove(0);
         }
-        self.kept.push_back(fault);
+        self.kept.push(fault);
     }
 
     /// The faults since the log had counted `seen`, as far as they are kept.

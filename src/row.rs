@@ -219,6 +219,21 @@ impl Tool {
         span.path.iter().map(step).collect()
     }
 
+    /// Writes the fields: all of them as an array, or those that are news by their index.
+    fn write_fields(&self, news: Option<FieldNews>, json: &mut JsonWriter) {
+        let Some(news) = news else {
+            return json.array(|json| self.spans.iter().for_each(|span| self.write_field(span, json)));
+        };
+        json.object(|json| {
+            if let Some(closed) = news.closed {
+                json.key(&closed.to_string()).object(|json| json.key("closed").bool(true));
+            }
+            for (index, span) in self.spans.iter().enumerate().skip(news.from) {
+                self.write_field(span, json.key(&index.to_string()));
+            }
+        });
+    }
+
     fn write_field(&self, span: &FieldSpan, json: &mut JsonWriter) {
         json.object(|json| {
             json.key("path").array(|json| {
@@ -346,55 +361,45 @@ impl Row {
     /// it is written as `null`, and of the fields only the news.
     pub(crate) fn write_properties(&self, json: &mut JsonWriter, which: Changed, patch: Option<FieldNews>) {
         let whole = patch.is_none();
-        // Writes one property that may not apply.
-        fn optional(json: &mut JsonWriter, whole: bool, name: &str, write: Option<impl FnOnce(&mut JsonWriter)>) {
-            match write {
-                Some(write) => write(json.key(name)),
-                None if whole => {}
-                None => json.key(name).null(),
+        // Writes a property's key, or its absence; true if the value comes next.
+        let begin = |json: &mut JsonWriter, changed: Changed, name: &str, applies: bool| {
+            let written = which.has(changed) && (applies || !whole);
+            if written {
+                json.key(name);
+                if !applies {
+                    json.null();
+                }
             }
-        }
-        let flag = |value: bool| value.then_some(|json: &mut JsonWriter| json.bool(true));
-        let text =
-            |value: &'_ Option<Box<str>>| value.clone().map(|value| move |json: &mut JsonWriter| json.string(&value));
-        let time = |value: Option<u64>| value.map(|value| move |json: &mut JsonWriter| json.number(value));
-
+            written && applies
+        };
         if which.has(Changed::STATE) {
             json.key("state").string(self.state.name());
         }
         if which.has(Changed::BUSY) {
             json.key("busy").bool(self.busy);
         }
-        if which.has(Changed::KEY) {
-            optional(json, whole, "key", text(&self.key));
+        if begin(json, Changed::KEY, "key", self.key.is_some()) {
+            json.string(self.key.as_deref().unwrap_or_default());
         }
-        if whole {
-            optional(json, true, "parent", time(self.parent.map(|parent| u64::from(parent.get()))));
-            optional(json, true, "text", self.text.as_ref().map(|text| |json: &mut JsonWriter| json.string(text)));
+        if let Some(parent) = self.parent.filter(|_| whole) {
+            json.key("parent").number(u64::from(parent.get()));
         }
-        if which.has(Changed::MESSAGE) {
-            optional(
-                json,
-                whole,
-                "message",
-                self.message.as_ref().map(|message| |json: &mut JsonWriter| message.write(json)),
-            );
+        if let Some(text) = self.text.as_deref().filter(|_| whole) {
+            json.key("text").string(text);
+        }
+        if let Some(message) = self.message.as_ref().filter(|_| which.has(Changed::MESSAGE)) {
+            message.write(json.key("message"));
         }
         if let Some(tool) = self.tool.as_deref().filter(|_| which.has(Changed::TOOL)) {
             json.key("tool").object(|json| {
                 if which.has(Changed::NAME) {
                     json.key("name").string(&tool.name);
                 }
-                if which.has(Changed::CALL_ID) {
-                    optional(json, whole, "callId", text(&tool.call_id));
+                if begin(json, Changed::CALL_ID, "callId", tool.call_id.is_some()) {
+                    json.string(tool.call_id.as_deref().unwrap_or_default());
                 }
-                if which.has(Changed::TITLE) {
-                    optional(
-                        json,
-                        whole,
-                        "title",
-                        tool.title.as_ref().map(|title| |json: &mut JsonWriter| json.string(title)),
-                    );
+                if begin(json, Changed::TITLE, "title", tool.title.is_some()) {
+                    json.string(tool.title.as_deref().unwrap_or_default());
                 }
                 if whole {
                     json.key("input").string(&tool.input);
@@ -402,71 +407,42 @@ impl Row {
                 if which.has(Changed::INPUT_DONE) {
                     json.key("inputDone").bool(tool.input_done);
                 }
-                if which.has(Changed::FIELDS) {
-                    match patch {
-                        None if tool.spans.is_empty() => {}
-                        None => json.key("fields").array(|json| {
-                            for span in &tool.spans {
-                                tool.write_field(span, json);
-                            }
-                        }),
-                        Some(news) => json.key("fields").object(|json| {
-                            if let Some(closed) = news.closed {
-                                json.key(&closed.to_string()).object(|json| json.key("closed").bool(true));
-                            }
-                            for (index, span) in tool.spans.iter().enumerate().skip(news.from) {
-                                tool.write_field(span, json.key(&index.to_string()));
-                            }
-                        }),
-                    }
+                if which.has(Changed::FIELDS) && !(whole && tool.spans.is_empty()) {
+                    tool.write_fields(patch, json.key("fields"));
                 }
-                if which.has(Changed::FIELDS_TRUNCATED) {
-                    optional(json, whole, "fieldsTruncated", flag(tool.fields_truncated));
+                if begin(json, Changed::FIELDS_TRUNCATED, "fieldsTruncated", tool.fields_truncated) {
+                    json.bool(true);
                 }
-                if which.has(Changed::OUTPUT) {
-                    optional(
-                        json,
-                        whole,
-                        "output",
-                        tool.output.as_ref().map(|output| |json: &mut JsonWriter| json.string(output)),
-                    );
+                if begin(json, Changed::OUTPUT, "output", tool.output.is_some()) {
+                    json.string(tool.output.as_deref().unwrap_or_default());
                 }
-                if which.has(Changed::IS_ERROR) {
-                    optional(
-                        json,
-                        whole,
-                        "isError",
-                        tool.is_error.map(|value| move |json: &mut JsonWriter| json.bool(value)),
-                    );
+                if begin(json, Changed::IS_ERROR, "isError", tool.is_error.is_some()) {
+                    json.bool(tool.is_error == Some(true));
                 }
             });
         }
-        if which.has(Changed::BYTES) {
-            let write = self.bytes.map(|count| {
-                move |json: &mut JsonWriter| {
-                    json.object(|json| {
-                        json.key("count").number(count);
-                        json.key("label").string(&byte_label(count));
-                    });
-                }
+        if begin(json, Changed::BYTES, "bytes", self.bytes.is_some()) {
+            let count = self.bytes.unwrap_or_default();
+            json.object(|json| {
+                json.key("count").number(count);
+                json.key("label").string(&byte_label(count));
             });
-            optional(json, whole, "bytes", write);
         }
-        if which.has(Changed::QUIET_SINCE) {
-            optional(json, whole, "quietSince", time(self.quiet_since));
+        if begin(json, Changed::QUIET_SINCE, "quietSince", self.quiet_since.is_some()) {
+            json.number(self.quiet_since.unwrap_or_default());
         }
-        if which.has(Changed::ERROR) {
-            optional(json, whole, "error", self.error.as_ref().map(|error| |json: &mut JsonWriter| error.write(json)));
+        if let Some(error) = self.error.as_ref().filter(|_| which.has(Changed::ERROR)) {
+            error.write(json.key("error"));
         }
-        if which.has(Changed::IMAGES) && !(whole && self.images.is_empty()) {
-            json.key("images").array(|json| {
+        if begin(json, Changed::IMAGES, "images", !self.images.is_empty()) {
+            json.array(|json| {
                 for image in &self.images {
                     json.object(|json| json.key("url").string(&image.url));
                 }
             });
         }
-        if which.has(Changed::SOURCES) && !(whole && self.sources.is_empty()) {
-            json.key("sources").array(|json| {
+        if begin(json, Changed::SOURCES, "sources", !self.sources.is_empty()) {
+            json.array(|json| {
                 for source in &self.sources {
                     json.object(|json| {
                         json.key("url").string(&source.url);
@@ -477,21 +453,17 @@ impl Row {
                 }
             });
         }
-        if which.has(Changed::TRUNCATED) {
-            optional(json, whole, "truncated", flag(self.truncated));
+        if begin(json, Changed::TRUNCATED, "truncated", self.truncated) {
+            json.bool(true);
         }
-        if whole {
-            optional(json, true, "startedAt", time(self.started_at));
+        if let Some(started) = self.started_at.filter(|_| whole) {
+            json.key("startedAt").number(started);
         }
-        if which.has(Changed::ENDED_AT) {
-            optional(json, whole, "endedAt", time(self.ended_at));
+        if begin(json, Changed::ENDED_AT, "endedAt", self.ended_at.is_some()) {
+            json.number(self.ended_at.unwrap_or_default());
         }
-        if which.has(Changed::META) && !(whole && self.meta.is_empty()) {
-            json.key("meta").object(|json| {
-                for (name, value) in &self.meta {
-                    json.key(name).raw(value.as_str());
-                }
-            });
+        if begin(json, Changed::META, "meta", !self.meta.is_empty()) {
+            write_values(&self.meta, json);
         }
     }
 }

@@ -349,7 +349,7 @@ impl<'a> Value<'a> {
             Kind::Escaped => true,
             _ => return None,
         };
-        Some(JsonStr::new(&self.text[node.start as usize..node.end as usize], escaped))
+        Some(JsonStr::new(self.text.get(node.start as usize..node.end as usize)?, escaped))
     }
 
     /// The boolean, if it is one.
@@ -375,13 +375,9 @@ impl<'a> Value<'a> {
 
     /// The value's text as it stands in the record; empty for what is absent. A string keeps its quotes.
     pub fn raw(self) -> &'a str {
-        match self.node() {
-            Some(node) if matches!(node.kind, Kind::Plain | Kind::Escaped) => {
-                &self.text[node.start as usize - 1..node.end as usize + 1]
-            }
-            Some(node) => &self.text[node.start as usize..node.end as usize],
-            None => "",
-        }
+        let Some(node) = self.node() else { return "" };
+        let quote = usize::from(matches!(node.kind, Kind::Plain | Kind::Escaped));
+        self.text.get(node.start as usize - quote..node.end as usize + quote).unwrap_or_default()
     }
 
     /// Where the value's content stands in the record's text: for a string, what is between the quotes.

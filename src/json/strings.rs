@@ -126,8 +126,9 @@ fn decode(raw: &str, out: &mut String, half: &mut Half) {
         let run = memchr::memchr(b'\\', rest.as_bytes()).unwrap_or(rest.len());
         if run > 0 {
             half.flush(out);
-            out.push_str(&rest[..run]);
-            rest = &rest[run..];
+            let (plain, escape) = rest.split_at_checked(run).unwrap_or_default();
+            out.push_str(plain);
+            rest = escape;
             continue;
         }
         let plain = match rest.as_bytes().get(1) {
@@ -142,26 +143,26 @@ fn decode(raw: &str, out: &mut String, half: &mut Half) {
             Some(b'u') => match rest.as_bytes().get(2..6).and_then(hex4) {
                 Some(unit) => {
                     half.unit(unit, out);
-                    rest = &rest[6..];
+                    rest = rest.get(6..).unwrap_or_default();
                     continue;
                 }
                 None => {
                     half.flush(out);
                     out.push_str("\\u");
-                    rest = &rest[2..];
+                    rest = rest.get(2..).unwrap_or_default();
                     continue;
                 }
             },
             _ => {
                 half.flush(out);
                 out.push('\\');
-                rest = &rest[1..];
+                rest = rest.get(1..).unwrap_or_default();
                 continue;
             }
         };
         half.flush(out);
         out.push(plain);
-        rest = &rest[2..];
+        rest = rest.get(2..).unwrap_or_default();
     }
 }
 

@@ -49,6 +49,7 @@ impl JsonWriter {
         self.out
     }
 
+    #[inline(never)]
     fn value(&mut self) -> &mut String {
         if std::mem::replace(&mut self.comma, true) {
             self.out.push(',');
@@ -56,25 +57,34 @@ impl JsonWriter {
         &mut self.out
     }
 
-    fn nested(&mut self, brackets: [char; 2], write: impl FnOnce(&mut Self)) {
-        self.value().push(brackets[0]);
+    #[inline(never)]
+    fn open(&mut self, bracket: char) {
+        self.value().push(bracket);
         self.comma = false;
-        write(self);
-        self.out.push(brackets[1]);
+    }
+
+    #[inline(never)]
+    fn close(&mut self, bracket: char) {
+        self.out.push(bracket);
         self.comma = true;
     }
 
     /// Writes an object; `write` writes its members.
     pub fn object(&mut self, write: impl FnOnce(&mut Self)) {
-        self.nested(['{', '}'], write);
+        self.open('{');
+        write(self);
+        self.close('}');
     }
 
     /// Writes an array; `write` writes its items.
     pub fn array(&mut self, write: impl FnOnce(&mut Self)) {
-        self.nested(['[', ']'], write);
+        self.open('[');
+        write(self);
+        self.close(']');
     }
 
     /// Writes a member's key; its value comes next.
+    #[inline(never)]
     pub fn key(&mut self, key: &str) -> &mut Self {
         self.string(key);
         self.out.push(':');
@@ -83,13 +93,14 @@ impl JsonWriter {
     }
 
     /// Writes a string.
+    #[inline(never)]
     pub fn string(&mut self, text: &str) {
         let out = self.value();
         out.push('"');
         let mut rest = text;
         loop {
             let run = find_special(rest.as_bytes(), 0);
-            out.push_str(&rest[..run]);
+            out.push_str(rest.get(..run).unwrap_or_default());
             let Some(&byte) = rest.as_bytes().get(run) else { break };
             match byte {
                 b'"' => out.push_str("\\\""),
@@ -104,12 +115,13 @@ impl JsonWriter {
                     }
                 }
             }
-            rest = &rest[run + 1..];
+            rest = rest.get(run + 1..).unwrap_or_default();
         }
         out.push('"');
     }
 
     /// Writes a whole number.
+    #[inline(never)]
     pub fn number(&mut self, number: u64) {
         let out = self.value();
         let (mut digits, mut at, mut rest) = ([0u8; 20], 20, number);
@@ -135,6 +147,7 @@ impl JsonWriter {
     }
 
     /// Writes text that is one valid JSON value already.
+    #[inline(never)]
     pub fn raw(&mut self, json: &str) {
         self.value().push_str(json);
     }

@@ -2,8 +2,6 @@
 //! reasoning, a call, an image, an error: it has one row for life. Blocks are remembered in their order, so that a
 //! replay of the stream finds them again by position and leaves the rows as they were.
 
-use std::collections::BTreeMap;
-
 use crate::chunk::{CallNumber, Chunk, Effect, Finish};
 use crate::json::ArgsReader;
 use crate::limits::Limits;
@@ -24,7 +22,6 @@ pub(crate) struct Blocks {
     /// Calls as the decoder numbers them: place in `call_blocks`. None: a cap kept it out.
     calls: Vec<Option<usize>>,
     call_blocks: Vec<CallBlock>,
-    ids: BTreeMap<Box<str>, RowId>,
     history: Vec<Block>,
     /// In a replay: the block of the history that comes next.
     replay: Option<usize>,
@@ -120,8 +117,9 @@ impl Blocks {
     }
 
     /// The row of the last call with this id.
-    pub fn call(&self, id: &str) -> Option<RowId> {
-        self.ids.get(id).copied()
+    pub fn call(&self, id: &str, rows: &Rows) -> Option<RowId> {
+        let has_id = |row: &RowId| rows.get(*row).and_then(|row| row.tool.as_deref()?.call_id.as_deref()) == Some(id);
+        self.call_blocks.iter().rev().map(|call| call.row).find(has_id)
     }
 
     /// What was shown stays; what comes now is compared with it from the start.
@@ -170,7 +168,8 @@ impl Blocks {
             Chunk::Image { choice, url } => {
                 let closed = self.close_speech(choice, RowState::Done, stage);
                 let image = Image { url: url.to_owned() };
-                let (_, effect) = self.block(choice, BlockKind::Image, stage, |row| row.images = vec![image]);
+                let (_, effect) =
+                    self.block(choice, BlockKind::Image, stage, &mut |row| row.images = vec![image.clone()]);
                 closed.and(effect)
             }
             Chunk::Source { choice, url, title } => self.source(choice, url, title, stage),
@@ -178,7 +177,8 @@ impl Blocks {
                 let ended = self.end_open(RowState::Interrupted, stage);
                 self.errored = true;
                 let error = ErrorInfo { message: message.to_owned(), code: code.map(Box::from), retryable };
-                let (_, effect) = self.block(0, BlockKind::Error, stage, |row| row.error = Some(Box::new(error)));
+                let (_, effect) =
+                    self.block(0, BlockKind::Error, stage, &mut |row| row.error = Some(Box::new(error.clone())));
                 ended.and(effect)
             }
             Chunk::User { .. } | Chunk::Usage(_) => Effect::None,
@@ -229,6 +229,7 @@ impl Blocks {
         self.open.iter().any(|id| rows.get(*id).is_some_and(|row| row.state == RowState::Preparing))
     }
 
+    #[inline(never)]
     fn set_state(&mut self, id: RowId, state: RowState, stage: &mut Stage<'_>) -> Effect {
         let before = stage.rows.get(id).map(|row| row.state);
         if before == Some(state) {
@@ -259,12 +260,13 @@ impl Blocks {
     }
 
     /// The next block of the stream: in a replay the one that stands there, else a new row. None: a cap kept it out.
+    #[inline(never)]
     fn block(
         &mut self,
         choice: u32,
         kind: BlockKind,
         stage: &mut Stage<'_>,
-        fill: impl FnOnce(&mut Row),
+        fill: &mut dyn FnMut(&mut Row),
     ) -> (Option<RowId>, Effect) {
         let position = self.in_message;
         self.in_message += 1;
@@ -283,10 +285,10 @@ impl Blocks {
             return (None, Effect::Refused("open-blocks"));
         }
         let (parent, now) = (self.parent, stage.now);
-        let key = self.message_id.as_ref().map(|id| format!("{id}:{position}").into_boxed_str());
-        let added = stage.rows.add(row_kind, state, |row| {
+        let key = self.message_id.as_ref().map(|id| [id, ":", &position.to_string()].concat().into_boxed_str());
+        let added = stage.rows.add(row_kind, state, &mut |row| {
             row.parent = parent;
-            row.key = key;
+            row.key = key.clone();
             row.started_at = Some(now);
             row.ended_at = state.is_at_rest().then_some(now);
             if choice > 0 {
@@ -324,7 +326,7 @@ impl Blocks {
             Some(speech) if speech.kind == kind => speech,
             _ => {
                 effect = self.close_speech(choice, RowState::Done, stage);
-                let (row, opened) = self.block(choice, kind, stage, |row| row.text = Some(String::new()));
+                let (row, opened) = self.block(choice, kind, stage, &mut |row| row.text = Some(String::new()));
                 effect = effect.and(opened);
                 if let Some(row) = row {
                     effect = effect.and(self.reopen(place, row, stage));
@@ -360,6 +362,7 @@ impl Blocks {
         }
     }
 
+    #[inline(never)]
     fn close_speech(&mut self, choice: u32, state: RowState, stage: &mut Stage<'_>) -> Effect {
         let place = self.choice(choice);
         match self.choices[place].speech.take().and_then(|speech| speech.row) {
@@ -390,8 +393,8 @@ impl Blocks {
             _ => None,
         });
         let tool = Tool { name: name.unwrap_or_default().to_owned(), ..Tool::default() };
-        let (row, effect) = self.block(choice, BlockKind::Call(place), stage, |row| {
-            row.tool = Some(Box::new(tool));
+        let (row, effect) = self.block(choice, BlockKind::Call(place), stage, &mut |row| {
+            row.tool = Some(Box::new(tool.clone()));
             row.bytes = Some(0);
             row.key = None;
         });
@@ -425,11 +428,9 @@ impl Blocks {
         self.calls.get(call.0 as usize).copied().flatten()
     }
 
+    #[inline(never)]
     fn name_call(&mut self, place: usize, id: Option<&str>, name: Option<&str>, stage: &mut Stage<'_>) -> Effect {
         let row = self.call_blocks[place].row;
-        if let Some(id) = id {
-            self.ids.insert(id.into(), row);
-        }
         stage.rows.change(row, |row| {
             let mut changed = Changed::NONE;
             let Some(tool) = row.tool.as_deref_mut() else { return changed };
@@ -465,9 +466,9 @@ impl Blocks {
         let keep = call.seen + common;
         let effect = if common < there.len() {
             call.reader = ArgsReader::new(stage.limits);
-            stage.rows.replace_input(id, keep, &text[common..], &mut call.reader)
+            stage.rows.replace_input(id, keep, text.get(common..).unwrap_or_default(), &mut call.reader)
         } else {
-            stage.rows.append_input(id, &text[common..], &mut call.reader)
+            stage.rows.append_input(id, text.get(common..).unwrap_or_default(), &mut call.reader)
         };
         call.cut |= matches!(effect, Effect::Refused(_));
         call.seen = keep + text.len() - common;
@@ -497,12 +498,14 @@ impl Blocks {
         match finish {
             Finish::Filtered => {
                 let message = Message::new("finish.filtered");
-                let (_, shown) = self.block(index, BlockKind::Notice, stage, |row| row.message = Some(message));
+                let (_, shown) =
+                    self.block(index, BlockKind::Notice, stage, &mut |row| row.message = Some(message.clone()));
                 effect.and(shown)
             }
             Finish::Broken(reason) => {
                 let error = ErrorInfo { message: String::new(), code: Some(reason.into()), retryable: None };
-                let (_, shown) = self.block(index, BlockKind::Error, stage, |row| row.error = Some(Box::new(error)));
+                let (_, shown) =
+                    self.block(index, BlockKind::Error, stage, &mut |row| row.error = Some(Box::new(error.clone())));
                 self.errored = true;
                 effect.and(shown)
             }
@@ -584,9 +587,9 @@ fn grow_text(id: RowId, seen: &mut usize, text: &str, stage: &mut Stage<'_>) -> 
     let effect = if common == text.len() {
         Effect::None
     } else if common < there.len() {
-        stage.rows.replace_text(id, keep, &text[common..])
+        stage.rows.replace_text(id, keep, text.get(common..).unwrap_or_default())
     } else {
-        stage.rows.append_text(id, &text[common..])
+        stage.rows.append_text(id, text.get(common..).unwrap_or_default())
     };
     *seen = keep + text.len() - common;
     effect

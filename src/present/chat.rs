@@ -1,7 +1,5 @@
 //! One chat: its streams, its rows and panels, what the user and the host add to them, and when to hand changes out.
 
-use std::collections::VecDeque;
-
 use crate::chunk::{Chunk, ChunkSink, Effect, Usage};
 use crate::fault::{Fault, FaultLog, Tally};
 use crate::json::{JsonWriter, Raw};
@@ -133,7 +131,7 @@ pub struct ChatRows {
     streams: Vec<Stream>,
     faults: FaultLog,
     /// What the user said here and no wire has repeated yet.
-    unechoed: VecDeque<RowId>,
+    unechoed: Vec<RowId>,
     now: u64,
     last_drain: u64,
     ops: u64,
@@ -155,7 +153,7 @@ struct Presenter<'a> {
     blocks: &'a mut Blocks,
     panels: &'a mut Panels,
     faults: &'a mut FaultLog,
-    unechoed: &'a mut VecDeque<RowId>,
+    unechoed: &'a mut Vec<RowId>,
     stage: Stage<'a>,
 }
 
@@ -182,7 +180,7 @@ impl Presenter<'_> {
         let echoed =
             self.unechoed.iter().position(|row| rows.get(*row).and_then(|row| row.text.as_deref()) == Some(text));
         let key = id.map(Box::from);
-        match echoed.and_then(|place| self.unechoed.remove(place)) {
+        match echoed.map(|place| self.unechoed.remove(place)) {
             Some(row) => rows.change(row, |row| {
                 row.key = key;
                 if row.key.is_some() { Changed::KEY } else { Changed::NONE }
@@ -196,9 +194,9 @@ impl Presenter<'_> {
 }
 
 fn add_user(rows: &mut Rows, text: &str, now: u64, key: Option<Box<str>>) -> Option<RowId> {
-    rows.add(RowKind::User, RowState::Done, |row| {
+    rows.add(RowKind::User, RowState::Done, &mut |row| {
         row.text = Some(text.to_owned());
-        row.key = key;
+        row.key = key.clone();
         row.started_at = Some(now);
         row.ended_at = Some(now);
     })
@@ -229,7 +227,7 @@ impl ChatRows {
             panels: Panels::default(),
             streams: Vec::new(),
             faults: FaultLog::new(options.limits.faults),
-            unechoed: VecDeque::new(),
+            unechoed: Vec::new(),
             now: 0,
             last_drain: 0,
             ops: 0,
@@ -361,7 +359,7 @@ impl ChatRows {
     /// Shows what the user said. The first wire that repeats it means this row. None once the cap on rows is reached.
     pub fn add_user(&mut self, text: &str) -> Option<RowId> {
         let row = add_user(&mut self.rows, text, self.now, None)?;
-        self.unechoed.push_back(row);
+        self.unechoed.push(row);
         Some(row)
     }
 
@@ -457,9 +455,11 @@ impl ChatRows {
     fn tool(&self, call: ToolRef<'_>, states: &[RowState]) -> Result<RowId, ToolError> {
         let id = match call {
             ToolRef::Row(id) => id,
-            ToolRef::Call(stream, id) => {
-                self.streams.get(stream.index()).and_then(|stream| stream.blocks.call(id)).ok_or(ToolError::Unknown)?
-            }
+            ToolRef::Call(stream, id) => self
+                .streams
+                .get(stream.index())
+                .and_then(|stream| stream.blocks.call(id, &self.rows))
+                .ok_or(ToolError::Unknown)?,
         };
         let row = self.rows.get(id).ok_or(ToolError::Unknown)?;
         let tool = row.tool.as_deref().ok_or(ToolError::Unknown)?;

@@ -125,18 +125,19 @@ impl Rows {
 
     /// Adds a row at the end; `fill` makes it what it is. None once the cap on rows is reached: then one notice row
     /// says so.
-    pub fn add(&mut self, kind: RowKind, state: RowState, fill: impl FnOnce(&mut Row)) -> Option<RowId> {
+    pub fn add(&mut self, kind: RowKind, state: RowState, fill: &mut dyn FnMut(&mut Row)) -> Option<RowId> {
         if self.len() >= self.limits.rows {
             if !std::mem::replace(&mut self.full, true) {
                 let message = crate::row::Message::new("limit.rows").with("rows", self.limits.rows.to_string());
-                self.push(RowKind::Notice, RowState::Done, |row| row.message = Some(message));
+                self.push(RowKind::Notice, RowState::Done, &mut |row| row.message = Some(message.clone()));
             }
             return None;
         }
         self.push(kind, state, fill)
     }
 
-    fn push(&mut self, kind: RowKind, state: RowState, fill: impl FnOnce(&mut Row)) -> Option<RowId> {
+    #[inline(never)]
+    fn push(&mut self, kind: RowKind, state: RowState, fill: &mut dyn FnMut(&mut Row)) -> Option<RowId> {
         let id = RowId::new(u32::try_from(self.slots.len() + 1).ok()?)?;
         let mut row = Row {
             id,
@@ -166,6 +167,7 @@ impl Rows {
         Some(id)
     }
 
+    #[inline(never)]
     fn slot(&mut self, id: RowId) -> Option<&mut Slot> {
         let slot = self.slots.get_mut(id.index())?.as_deref_mut()?;
         if !std::mem::replace(&mut slot.marked, true) {
@@ -178,6 +180,12 @@ impl Rows {
     pub fn change(&mut self, id: RowId, change: impl FnOnce(&mut Row) -> Changed) -> Effect {
         let Some(slot) = self.slot(id) else { return Effect::None };
         let changed = change(&mut slot.row);
+        self.changed(id, changed)
+    }
+
+    #[inline(never)]
+    fn changed(&mut self, id: RowId, changed: Changed) -> Effect {
+        let Some(slot) = self.slot(id) else { return Effect::None };
         slot.changed.add(changed);
         if changed.has(Changed::STATE) {
             slot.row.busy = is_busy(slot.row.state);
@@ -328,7 +336,7 @@ impl Extent {
     /// The op's `keep` and what is new of `text`, if anything is.
     fn news<'a>(&mut self, text: &'a str) -> Option<(Option<u32>, &'a str)> {
         let new = text.get(self.bytes..).unwrap_or_default();
-        let keep = std::mem::take(&mut self.cut).then(|| utf16_len(&text[..text.len() - new.len()]));
+        let keep = std::mem::take(&mut self.cut).then(|| utf16_len(text.strip_suffix(new).unwrap_or(text)));
         self.bytes = text.len();
         (keep.is_some() || !new.is_empty()).then_some((keep, new))
     }
@@ -461,6 +469,6 @@ fn append(to: &mut String, text: &str, max: usize) -> bool {
     if to.len() > LARGE && to.capacity() - to.len() < fits {
         to.reserve_exact(fits.max(to.len() / 4));
     }
-    to.push_str(&text[..fits]);
+    to.push_str(text.get(..fits).unwrap_or_default());
     fits == text.len()
 }

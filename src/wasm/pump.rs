@@ -118,12 +118,14 @@ impl Shared {
     }
 
     /// The chat, to look at.
+    #[inline(never)]
     pub fn core(&self) -> Result<Ref<'_, Core>, JsValue> {
         let core = self.core.borrow();
         if core.disposed { Err(disposed()) } else { Ok(core) }
     }
 
     /// The chat at the present time, to change. When it is let go, the change is seen to be handed out.
+    #[inline(never)]
     pub fn change(&self) -> Result<Change<'_>, JsValue> {
         let mut core = self.core.borrow_mut();
         if core.disposed {
@@ -204,6 +206,7 @@ impl Shared {
     }
 
     /// Asks for the next frame or timer, if the core wants one that is not asked for yet.
+    #[inline(never)]
     fn schedule(&self) {
         let core = self.core.borrow();
         let listeners = self.listeners.borrow();

@@ -379,7 +379,7 @@ impl Reader {
     /// Reads the value at the start of a whole line; returns its length, 0 where the slow way has to look.
     fn whole_value(&mut self, line: &str, sink: &mut impl StreamSink) -> usize {
         let Ok(end) = self.tape.index(line, 0) else { return 0 };
-        let (start, value) = (self.offset, &line[..end]);
+        let (start, value) = (self.offset, line.get(..end).unwrap_or_default());
         if let Some(shape) = self.read_indexed(value, value.as_bytes(), start, sink) {
             self.templates.learn(value.as_bytes(), 0, shape);
         }
@@ -527,7 +527,7 @@ pub(crate) fn error_chunk(error: Value<'_>, emit: &mut dyn FnMut(Chunk<'_>) -> E
             .unwrap_or_else(|| {
                 let raw = if error.raw() == "{}" { "" } else { error.raw() };
                 let end = (0..=raw.len().min(SHOWN)).rev().find(|end| raw.is_char_boundary(*end)).unwrap_or(0);
-                Cow::Borrowed(&raw[..end])
+                Cow::Borrowed(raw.get(..end).unwrap_or_default())
             });
     let code = ["code", "type", "status"].into_iter().find_map(|name| {
         let value = inner.get(name);
@@ -547,7 +547,9 @@ pub(crate) fn retryable(code: &str) -> Option<bool> {
         };
     }
     let code = code.to_ascii_lowercase();
-    let any = |words: &[&str]| words.iter().any(|word| code.contains(word));
+    // A code is short; a plain search weighs less than a clever one.
+    let says = |word: &&str| code.as_bytes().windows(word.len()).any(|part| part == word.as_bytes());
+    let any = |words: &[&str]| words.iter().any(says);
     if any(&["quota", "invalid", "auth", "permission", "not_found", "context_length", "unsupported"]) {
         Some(false)
     } else if any(&["rate_limit", "overloaded", "server_error", "timeout", "unavailable", "internal"]) {
