@@ -8,6 +8,7 @@ const OPS_SHOWN = 200;
 const WIRE_SHOWN = 6000; // characters
 const TOOL_MS = 600;
 const REFRESH_MS = 100;
+const NOTHING = { bytes: 0, records: { total: 0, applied: 0, noop: 0, skipped: 0, faulted: 0, late: 0 }, lateBytes: 0 };
 
 /**
  * Feeds network pieces `[at_ms, bytes]` to `feed` at a speed that may change meanwhile. `onend` follows the
@@ -68,7 +69,7 @@ async function start() {
   const view = mountRows($("log"), chat);
   const choices = [...recordings];
   const hostTimers = new Set();
-  let choice, player, stream, played = false;
+  let choice, player, stream, played = false, before = chat.stats();
 
   // --- playing -----------------------------------------------------------------------------------------
 
@@ -77,6 +78,7 @@ async function start() {
     for (const timer of hostTimers) clearTimeout(timer);
     hostTimers.clear();
     chat.reset();
+    before = chat.stats();
     stream = undefined;
     played = false;
     clearWire();
@@ -149,8 +151,12 @@ async function start() {
 
   /** The host of the tools: runs a call once it is complete, which `args` alone decides. */
   function run(id) {
+    const source = stream;
     const later = (ms, act) => {
-      const timer = setTimeout(() => (hostTimers.delete(timer), act()), ms / player.speed);
+      const timer = setTimeout(() => {
+        hostTimers.delete(timer);
+        if (source.end !== "cancelled") act(); // an abort has cancelled the call
+      }, ms / player.speed);
       hostTimers.add(timer);
     };
     later(0, () => {
@@ -214,18 +220,19 @@ async function start() {
 
   function refresh() {
     due = 0;
-    const { bytes, records, rows, ops, batches, lateBytes } = chat.stats();
+    const { bytes, records, lateBytes } = stream?.stats() ?? NOTHING;
+    const { rows, ops, batches } = chat.stats();
     const { activity, usage = {} } = chat.panels();
     define($("stats"), [
       ["Bytes", bytes], ["Records", records.total], ["applied", records.applied], ["no change", records.noop],
       ["skipped", records.skipped], ["faulted", records.faulted], ["late", records.late],
-      ["Late bytes", lateBytes], ["Rows", rows], ["Ops", ops], ["Batches", batches],
+      ["Late bytes", lateBytes], ["Rows", rows], ["Ops", ops - before.ops], ["Batches", batches - before.batches],
     ]);
     define($("panels"), [
       ["Activity", activity?.state], ["Tokens in", usage.inputTokens], ["cached", usage.cachedTokens],
       ["Tokens out", usage.outputTokens], ["reasoning", usage.reasoningTokens],
     ]);
-    const faults = chat.faults();
+    const faults = stream?.faults() ?? [];
     $("faultcount").textContent = faults.length || "";
     $("faults").replaceChildren(...faults.slice(-50).map(({ reason, offset, excerpt }) => {
       const item = document.createElement("li"), what = document.createElement("span"), code = document.createElement("code");

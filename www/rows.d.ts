@@ -1,4 +1,4 @@
-import type { ChatRowsApi, PanelName, Row, RowKind, RowOp } from "./chatrows.js";
+import type { ChatRows, PanelName, Row, RowKind, RowOp } from "./chatrows.js";
 
 /** Panels as plain ops build them; `Panels` of the module is what they come to. */
 export interface PanelMap {
@@ -45,7 +45,7 @@ export interface MountOptions {
   renderers?: { [K in RowKind]?: RowRenderer };
   /** Interface text by key, over the English that is built in; `{gaps}` are filled from a message's `params`. */
   catalogue?: { [key: string]: string };
-  /** For numbers in interface text, such as `"de"`. */
+  /** For numbers in interface text, such as `"de"`; else that of the chat. */
   locale?: string;
 }
 
@@ -74,6 +74,6 @@ export interface RowsView extends EventTarget {
 /** Draws `chat` inside `log`, which becomes the scrolling list (`role="log"`); give it a height. */
 export function mountRows(
   log: HTMLElement,
-  chat: Pick<ChatRowsApi, "subscribeBuffer">,
+  chat: Pick<ChatRows, "subscribeBuffer"> & { readonly locale?: string | undefined },
   options?: MountOptions,
 ): RowsView;

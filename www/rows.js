@@ -211,7 +211,7 @@ const FIELDS_DRAWN = 500;
  * Draws `chat` inside `log`, which becomes the scrolling list. Returns an EventTarget with `unmount()`; its
  * events are `copy` (cancelable, to copy in another way) and `retry`, both with `detail.row`.
  */
-export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale } = {}) {
+export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale = chat.locale } = {}) {
   const view = new EventTarget();
   const records = new Map();
   let first, last, current; // records: both ends of the list, and the one the Tab key reaches
