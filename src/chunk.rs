@@ -136,19 +136,52 @@ pub trait ChunkSink {
 }
 
 /// What a chunk did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing that shows changed.
     None,
     /// Something that shows changed.
     Changed,
-    /// A cap or a rule of the format kept it out; the code says which. Its record is a fault.
-    Refused(&'static str),
+    /// A cap or a rule kept it out, or a part of it. Its record is a fault.
+    Refused(Refusal),
+}
+
+/// What kept a chunk out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The cap on rows.
+    Rows,
+    /// The cap on open blocks, as choices, calls and sources of one message are counted too.
+    OpenBlocks,
+    /// The cap on the bytes of a text.
+    TextBytes,
+    /// The cap on the bytes of a call's arguments.
+    ToolInputBytes,
+    /// Arguments came for a call that had ended.
+    ArgumentsAfterEnd,
+}
+
+impl Refusal {
+    /// The code that a fault shows.
+    pub fn code(self) -> &'static str {
+        match self {
+            Refusal::Rows => "rows",
+            Refusal::OpenBlocks => "open-blocks",
+            Refusal::TextBytes => "text-bytes",
+            Refusal::ToolInputBytes => "tool-input-bytes",
+            Refusal::ArgumentsAfterEnd => "arguments-after-end",
+        }
+    }
 }
 
 impl Effect {
     /// The worse of two effects of one record.
+    #[must_use]
     pub fn and(self, other: Effect) -> Effect {
-        self.max(other)
+        match self {
+            Effect::Refused(_) => self,
+            Effect::Changed if !matches!(other, Effect::Refused(_)) => self,
+            _ => other,
+        }
     }
 }

@@ -12,7 +12,7 @@ mod text;
 mod wasm;
 mod wire;
 
-pub use chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Usage};
+pub use chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal, Usage};
 pub use fault::{Fault, Tally};
 pub use limits::Limits;
 pub use op::{AppendField, OpBuffer, Patch, RowOp, RowSink};

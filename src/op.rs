@@ -181,7 +181,7 @@ impl OpBuffer {
         let mut json = JsonWriter::onto(std::mem::take(&mut self.text));
         write(&mut json);
         self.text = json.into_string();
-        self.words.push(utf16_len(&self.text[start..]));
+        self.words.push(utf16_len(self.text.get(start..).unwrap_or_default()));
     }
 }
 

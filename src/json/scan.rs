@@ -148,7 +148,7 @@ impl Scanner {
     }
 
     /// The input ends here: a number at the top level ends with it. True if the value is whole and well-formed.
-    pub fn finish(&mut self, sink: &mut impl Tokens) -> bool {
+    pub fn finish(&mut self, sink: &mut dyn Tokens) -> bool {
         if let (State::Number(number), true) = (self.state, self.open.is_empty()) {
             if number.may_end() {
                 self.state = State::Done;
@@ -159,7 +159,7 @@ impl Scanner {
     }
 
     /// Reads `bytes`, which follow what was read before, up to the end of the value.
-    pub fn advance(&mut self, bytes: &[u8], sink: &mut impl Tokens) -> Progress {
+    pub fn advance(&mut self, bytes: &[u8], sink: &mut dyn Tokens) -> Progress {
         let base = self.position;
         let mut at = 0;
         while let Some(&byte) = bytes.get(at) {
@@ -211,7 +211,7 @@ impl Scanner {
         }
     }
 
-    fn structure(&mut self, state: State, byte: u8, at: usize, sink: &mut impl Tokens) {
+    fn structure(&mut self, state: State, byte: u8, at: usize, sink: &mut dyn Tokens) {
         self.state = match (state, byte) {
             (State::Value | State::FirstItem, b'{' | b'[') => {
                 if self.open.len() >= self.max_nesting {
@@ -255,13 +255,13 @@ impl Scanner {
         };
     }
 
-    fn close(&mut self, at: usize, sink: &mut impl Tokens) {
+    fn close(&mut self, at: usize, sink: &mut dyn Tokens) {
         self.open.pop();
         sink.close(at + 1);
         self.ended();
     }
 
-    fn scalar(&mut self, end: usize, sink: &mut impl Tokens) {
+    fn scalar(&mut self, end: usize, sink: &mut dyn Tokens) {
         sink.scalar(self.start, end);
         self.ended();
     }
@@ -271,7 +271,7 @@ impl Scanner {
     }
 
     /// Reads inside a string from `at`; returns where it stopped: after the closing quote, or at the end of `bytes`.
-    fn string(&mut self, bytes: &[u8], mut at: usize, base: usize, sink: &mut impl Tokens) -> usize {
+    fn string(&mut self, bytes: &[u8], mut at: usize, base: usize, sink: &mut dyn Tokens) -> usize {
         let value = self.state == State::InString;
         while let Some(&byte) = bytes.get(at) {
             match self.escape {
@@ -340,7 +340,7 @@ impl Scanner {
         at
     }
 
-    fn string_end(&mut self, at: usize, base: usize, value: bool, sink: &mut impl Tokens) -> usize {
+    fn string_end(&mut self, at: usize, base: usize, value: bool, sink: &mut dyn Tokens) -> usize {
         if value {
             sink.string_end(base + at);
             self.ended();

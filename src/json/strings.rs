@@ -155,7 +155,7 @@ fn decode(raw: &str, out: &mut String, half: &mut Half) {
             },
             _ => {
                 half.flush(out);
-                out.push('\\');
+                out.push_str("\\");
                 rest = rest.get(1..).unwrap_or_default();
                 continue;
             }

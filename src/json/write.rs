@@ -52,42 +52,42 @@ impl JsonWriter {
     #[inline(never)]
     fn value(&mut self) -> &mut String {
         if std::mem::replace(&mut self.comma, true) {
-            self.out.push(',');
+            self.out.push_str(",");
         }
         &mut self.out
     }
 
     #[inline(never)]
-    fn open(&mut self, bracket: char) {
-        self.value().push(bracket);
+    fn open(&mut self, bracket: &str) {
+        self.value().push_str(bracket);
         self.comma = false;
     }
 
     #[inline(never)]
-    fn close(&mut self, bracket: char) {
-        self.out.push(bracket);
+    fn close(&mut self, bracket: &str) {
+        self.out.push_str(bracket);
         self.comma = true;
     }
 
     /// Writes an object; `write` writes its members.
     pub fn object(&mut self, write: impl FnOnce(&mut Self)) {
-        self.open('{');
+        self.open("{");
         write(self);
-        self.close('}');
+        self.close("}");
     }
 
     /// Writes an array; `write` writes its items.
     pub fn array(&mut self, write: impl FnOnce(&mut Self)) {
-        self.open('[');
+        self.open("[");
         write(self);
-        self.close(']');
+        self.close("]");
     }
 
     /// Writes a member's key; its value comes next.
     #[inline(never)]
     pub fn key(&mut self, key: &str) -> &mut Self {
         self.string(key);
-        self.out.push(':');
+        self.out.push_str(":");
         self.comma = false;
         self
     }
@@ -96,7 +96,7 @@ impl JsonWriter {
     #[inline(never)]
     pub fn string(&mut self, text: &str) {
         let out = self.value();
-        out.push('"');
+        out.push_str("\"");
         let mut rest = text;
         loop {
             let run = find_special(rest.as_bytes(), 0);
@@ -109,15 +109,14 @@ impl JsonWriter {
                 b'\r' => out.push_str("\\r"),
                 b'\t' => out.push_str("\\t"),
                 control => {
-                    out.push_str("\\u00");
-                    for digit in [control >> 4, control & 15] {
-                        out.push(char::from_digit(u32::from(digit), 16).unwrap_or('0'));
-                    }
+                    let digit = |value: u8| b"0123456789abcdef"[usize::from(value & 15)];
+                    let escape = [b'\\', b'u', b'0', b'0', digit(control >> 4), digit(control)];
+                    out.push_str(std::str::from_utf8(&escape).unwrap_or_default());
                 }
             }
             rest = rest.get(run + 1..).unwrap_or_default();
         }
-        out.push('"');
+        out.push_str("\"");
     }
 
     /// Writes a whole number.
@@ -133,7 +132,7 @@ impl JsonWriter {
                 break;
             }
         }
-        out.extend(digits[at..].iter().map(|&digit| digit as char));
+        out.push_str(std::str::from_utf8(&digits[at..]).unwrap_or_default());
     }
 
     /// Writes a boolean.

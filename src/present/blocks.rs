@@ -2,7 +2,7 @@
 //! reasoning, a call, an image, an error: it has one row for life. Blocks are remembered in their order, so that a
 //! replay of the stream finds them again by position and leaves the rows as they were.
 
-use crate::chunk::{CallNumber, Chunk, Effect, Finish};
+use crate::chunk::{CallNumber, Chunk, Effect, Finish, Refusal};
 use crate::json::ArgsReader;
 use crate::limits::Limits;
 use crate::present::rows::Rows;
@@ -158,11 +158,11 @@ impl Blocks {
             Chunk::ToolStart { choice, call, id, name } => self.start_call(choice, call, id, name, stage),
             Chunk::ToolNamed { call, id, name } => match self.call_block(call) {
                 Some(place) => self.name_call(place, id, name, stage),
-                None => Effect::Refused("rows"),
+                None => Effect::Refused(Refusal::Rows),
             },
             Chunk::ToolArguments { call, text } => match self.call_block(call) {
                 Some(place) => self.arguments(place, text, stage),
-                None => Effect::Refused("rows"),
+                None => Effect::Refused(Refusal::Rows),
             },
             Chunk::MessageEnd { choice, finish } => self.finish_choice(choice, finish, stage),
             Chunk::Image { choice, url } => {
@@ -282,7 +282,7 @@ impl Blocks {
             BlockKind::Error => (RowKind::Error, RowState::Done),
         };
         if state.is_open() && self.open.len() >= stage.limits.open_blocks {
-            return (None, Effect::Refused("open-blocks"));
+            return (None, Effect::Refused(Refusal::OpenBlocks));
         }
         let (parent, now) = (self.parent, stage.now);
         let key = self.message_id.as_ref().map(|id| [id, ":", &position.to_string()].concat().into_boxed_str());
@@ -296,7 +296,7 @@ impl Blocks {
             }
             fill(row);
         });
-        let Some(row) = added else { return (None, Effect::Refused("rows")) };
+        let Some(row) = added else { return (None, Effect::Refused(Refusal::Rows)) };
         if state.is_open() {
             self.open.push(row);
         }
@@ -346,7 +346,7 @@ impl Blocks {
         };
         effect = effect.and(match speech.row {
             Some(row) => grow_text(row, &mut speech.seen, text, stage),
-            None => Effect::Refused("rows"),
+            None => Effect::Refused(Refusal::Rows),
         });
         self.choices[place].speech = Some(speech);
         effect
@@ -461,7 +461,7 @@ impl Blocks {
         }
         if row.state != RowState::Preparing || call.closed {
             // The call may be running by now: its arguments cannot change any more.
-            return Effect::Refused("arguments-after-end");
+            return Effect::Refused(Refusal::ArgumentsAfterEnd);
         }
         let keep = call.seen + common;
         let effect = if common < there.len() {
@@ -559,7 +559,7 @@ impl Blocks {
                     return Effect::None;
                 }
                 if row.sources.len() >= max {
-                    return Effect::Refused("sources");
+                    return Effect::Refused(Refusal::OpenBlocks);
                 }
                 stage.rows.change(id, |row| {
                     row.sources.push(source());

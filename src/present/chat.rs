@@ -1,6 +1,6 @@
 //! One chat: its streams, its rows and panels, what the user and the host add to them, and when to hand changes out.
 
-use crate::chunk::{Chunk, ChunkSink, Effect, Usage};
+use crate::chunk::{Chunk, ChunkSink, Effect, Refusal, Usage};
 use crate::fault::{Fault, FaultLog, Tally};
 use crate::json::{JsonWriter, Raw};
 use crate::limits::Limits;
@@ -187,7 +187,7 @@ impl Presenter<'_> {
             }),
             None => match add_user(rows, text, self.stage.now, key) {
                 Some(_) => Effect::Changed,
-                None => Effect::Refused("rows"),
+                None => Effect::Refused(Refusal::Rows),
             },
         }
     }

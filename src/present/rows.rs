@@ -2,7 +2,7 @@
 //! each marked row with what was last shown of it and writes the difference, so whatever happened in between is
 //! coalesced, and what came to nothing is silent.
 
-use crate::chunk::Effect;
+use crate::chunk::{Effect, Refusal};
 use crate::json::{ArgsReader, FieldSpan};
 use crate::limits::Limits;
 use crate::op::{AppendField, Patch, RowOp, RowSink, utf16_len};
@@ -200,7 +200,7 @@ impl Rows {
         let max = self.limits.text_bytes;
         let Some(slot) = self.slot(id) else { return Effect::None };
         let whole = append(slot.row.text.get_or_insert_default(), text, max);
-        slot.keep_to_cap(whole, "text-bytes")
+        slot.keep_to_cap(whole, Refusal::TextBytes)
     }
 
     /// Appends to the output of the row's call, up to the cap.
@@ -212,7 +212,7 @@ impl Rows {
             slot.changed.add(Changed::OUTPUT);
         }
         let whole = append(tool.output.get_or_insert_default(), text, max);
-        slot.keep_to_cap(whole, "text-bytes")
+        slot.keep_to_cap(whole, Refusal::TextBytes)
     }
 
     /// Appends to the arguments of the row's call, up to the cap, and reads them.
@@ -222,7 +222,7 @@ impl Rows {
         let Some(tool) = slot.row.tool.as_deref_mut() else { return Effect::None };
         let whole = append(&mut tool.input, text, max);
         slot.read_input(reader);
-        slot.keep_to_cap(whole, "tool-input-bytes")
+        slot.keep_to_cap(whole, Refusal::ToolInputBytes)
     }
 
     /// The arguments of the row's call ended. True if they may be executed.
@@ -344,7 +344,7 @@ impl Extent {
 
 impl Slot {
     /// After an append: where the cap cut it, the row says so and the record is a fault.
-    fn keep_to_cap(&mut self, whole: bool, cap: &'static str) -> Effect {
+    fn keep_to_cap(&mut self, whole: bool, cap: Refusal) -> Effect {
         if whole {
             return Effect::Changed;
         }

@@ -103,7 +103,7 @@ impl Shared {
             let callback = Closure::new(move || {
                 if let Some(shared) = weak.upgrade() {
                     shared.deliver();
-                    shared.schedule();
+                    shared.schedule(&shared.core.borrow());
                 }
             });
             let core = Core { chat, format, default: None, buffer: Vec::new(), faults_told: 0, disposed: false };
@@ -132,14 +132,14 @@ impl Shared {
             return Err(disposed());
         }
         core.chat.set_now(Date::now() as u64);
-        Ok(Change { core: Some(core), shared: self })
+        Ok(Change { core, shared: self })
     }
 
     pub fn listen(self: &Rc<Self>, kind: ListenerKind, function: Function) -> Result<Function, JsValue> {
         drop(self.core()?);
         let id = self.next_listener.replace(self.next_listener.get() + 1);
         self.listeners.borrow_mut().push(Listener { id, kind, function, fresh: true });
-        self.schedule();
+        self.schedule(&self.core.borrow());
         let weak = Rc::downgrade(self);
         let stop = Closure::<dyn FnMut()>::new(move || {
             if let Some(shared) = weak.upgrade() {
@@ -207,8 +207,7 @@ impl Shared {
 
     /// Asks for the next frame or timer, if the core wants one that is not asked for yet.
     #[inline(never)]
-    fn schedule(&self) {
-        let core = self.core.borrow();
+    fn schedule(&self, core: &Core) {
         let listeners = self.listeners.borrow();
         if core.disposed || listeners.is_empty() {
             return;
@@ -233,7 +232,7 @@ impl Shared {
 
 /// The chat while it is changed.
 pub(super) struct Change<'a> {
-    core: Option<RefMut<'a, Core>>,
+    core: RefMut<'a, Core>,
     shared: &'a Shared,
 }
 
@@ -241,26 +240,19 @@ impl Deref for Change<'_> {
     type Target = Core;
 
     fn deref(&self) -> &Core {
-        match &self.core {
-            Some(core) => core,
-            None => unreachable!("only `drop` takes it"),
-        }
+        &self.core
     }
 }
 
 impl DerefMut for Change<'_> {
     fn deref_mut(&mut self) -> &mut Core {
-        match &mut self.core {
-            Some(core) => core,
-            None => unreachable!("only `drop` takes it"),
-        }
+        &mut self.core
     }
 }
 
 impl Drop for Change<'_> {
     fn drop(&mut self) {
-        self.core = None;
-        self.shared.schedule();
+        self.shared.schedule(&self.core);
     }
 }
 

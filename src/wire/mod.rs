@@ -366,7 +366,7 @@ impl Reader {
             let outcome = match effect {
                 Effect::None => Outcome::NoOp,
                 Effect::Changed => Outcome::Applied,
-                Effect::Refused(reason) => Outcome::Faulted(reason),
+                Effect::Refused(refusal) => Outcome::Faulted(refusal.code()),
             };
             let (record, start) = (&bytes[at..at + found.len], self.offset);
             self.count(outcome, record, start, sink);

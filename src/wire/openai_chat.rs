@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::template::{Shape, Slot};
 use super::{Decoder, Outcome, Target};
-use crate::chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Usage};
+use crate::chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal, Usage};
 use crate::json::{Half, JsonStr, Value};
 
 /// What the decoder remembers of the response it reads.
@@ -141,7 +141,7 @@ impl OpenAiChat {
         let mut flushed = Effect::None;
         let half = match target {
             Target::Text { choice } | Target::Reasoning { choice } => {
-                let Some(place) = self.choice(choice) else { return Effect::Refused("choices") };
+                let Some(place) = self.choice(choice) else { return Effect::Refused(Refusal::OpenBlocks) };
                 let speaks = match target {
                     Target::Text { .. } => Speaking::Text,
                     _ => Speaking::Reasoning,
@@ -158,7 +158,7 @@ impl OpenAiChat {
                     call.has_arguments = true;
                     &mut call.half
                 }
-                None => return Effect::Refused("calls"),
+                None => return Effect::Refused(Refusal::OpenBlocks),
             },
         };
         if let Some(plain) = text.borrowed(*half) {
@@ -238,7 +238,7 @@ impl OpenAiChat {
     fn read_choice(&mut self, value: Value<'_>, position: usize, record: &mut Record, sink: &mut impl ChunkSink) {
         let index = value.get("index").u64().unwrap_or(position as u64).min(u64::from(u32::MAX)) as u32;
         let Some(place) = self.choice(index) else {
-            return record.note(Effect::Refused("choices"));
+            return record.note(Effect::Refused(Refusal::OpenBlocks));
         };
         let delta = match value.get("delta") {
             delta if delta.is_object() => delta,
@@ -410,7 +410,7 @@ impl OpenAiChat {
             Some(place) => place,
             None => {
                 if self.calls.len() >= self.max_open {
-                    return record.note(Effect::Refused("calls"));
+                    return record.note(Effect::Refused(Refusal::OpenBlocks));
                 }
                 if let Some(speaker) = self.choice(choice) {
                     record.note(self.stop_speaking(speaker, sink));
@@ -531,7 +531,7 @@ impl Decoder for OpenAiChat {
             known = self.read(value, &mut record, sink);
         }
         let outcome = match record.effect {
-            Some(Effect::Refused(reason)) => Outcome::Faulted(reason),
+            Some(Effect::Refused(refusal)) => Outcome::Faulted(refusal.code()),
             Some(Effect::Changed) => Outcome::Applied,
             // A response that only began shows nothing yet, but the record is no unknown one.
             _ if known => Outcome::NoOp,
