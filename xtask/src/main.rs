@@ -1,6 +1,7 @@
 //! `cargo xtask`: the project's own commands, and all the set-up that they
 //! need on a machine with Rust and a C compiler.
 
+mod bench;
 mod boundary;
 mod command;
 mod demo;
@@ -30,6 +31,9 @@ cargo xtask COMMAND
   replay --format F [OPTION …] FILE | -
           Read a recording and print what a page would be told, as JSON lines;
           `cargo xtask replay` alone lists the options.
+  bench [--rounds N] [--only NAME …] [--json] | --readers [--rounds N]
+          Measure the release package beside JavaScript, in Chromium and node;
+          --readers compares readers of JSON. See benches/README.md.
   dist    Build the release package in target/dist and check its size.
   size [--update]
           Check the release package against size.toml; --update records it.
@@ -70,6 +74,7 @@ fn dispatch() -> Result<ExitCode> {
             let rest = arguments.raw_args()?.map(|argument| argument.string());
             return Ok(replay::run(rest.collect::<Result<_, _>>()?));
         }
+        "bench" => bench::run(&Project::load()?, arguments)?,
         "dist" => dist(arguments)?,
         "size" => size(arguments)?,
         "help" => print!("{HELP}"),

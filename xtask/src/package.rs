@@ -127,12 +127,12 @@ fn remove(file: &Path) -> Result<()> {
 
 /// wasm-opt drops what is not needed and names; a module that did not shrink
 /// has not been through it.
-fn shrink(project: &Project, module: &Path) -> Result<()> {
+pub fn shrink(project: &Project, module: &Path) -> Result<()> {
     let wasm_opt = setup::wasm_opt(project)?;
     let before = fs::metadata(module)?.len();
     run(Command::new(wasm_opt).arg("-Oz").arg(module).arg("-o").arg(module))?;
     let after = fs::metadata(module)?.len();
-    ensure!(after < before, "wasm-opt left {MODULE} at {after} bytes, from {before}");
+    ensure!(after < before, "wasm-opt left {} at {after} bytes, from {before}", module.display());
     Ok(())
 }
 

@@ -21,6 +21,7 @@ pub const WASM: &str = "wasm32-unknown-unknown";
 const BINARYEN: &str = "132.0.0";
 const TYPESCRIPT: &str = "5.9.3";
 const GECKODRIVER: &str = "0.37.1";
+pub const EVENTSOURCE_PARSER: &str = "4.1.3";
 
 /// The standard library for the module's target.
 pub fn wasm_target() -> Result<()> {
@@ -65,12 +66,17 @@ pub fn node() -> Result<()> {
 
 /// `wasm-opt`, which shrinks the module of the release package.
 pub fn wasm_opt(project: &Project) -> Result<PathBuf> {
-    npm_package(project, "binaryen", BINARYEN, "wasm-opt")
+    npm_program(project, "binaryen", BINARYEN, "wasm-opt")
 }
 
 /// `tsc`, which checks the package's types.
 pub fn tsc(project: &Project) -> Result<PathBuf> {
-    npm_package(project, "typescript", TYPESCRIPT, "tsc")
+    npm_program(project, "typescript", TYPESCRIPT, "tsc")
+}
+
+/// The folder of `eventsource-parser`, which the package is measured against.
+pub fn eventsource_parser(project: &Project) -> Result<PathBuf> {
+    npm_package(project, "eventsource-parser", EVENTSOURCE_PARSER)
 }
 
 /// A browser that tests run in.
@@ -153,16 +159,22 @@ fn cache() -> Result<PathBuf> {
     Ok(cache.context("HOME is not set, so there is no cache for tools")?.join("chatrows"))
 }
 
-/// A program from an npm package, kept under the target folder.
-fn npm_package(project: &Project, package: &str, version: &str, program: &str) -> Result<PathBuf> {
+/// A program from an npm package.
+fn npm_program(project: &Project, package: &str, version: &str, program: &str) -> Result<PathBuf> {
+    let package = npm_package(project, package, version).with_context(|| format!("{program} is needed"))?;
+    Ok(package.with_file_name(".bin").join(program))
+}
+
+/// The folder of an npm package, kept under the target folder.
+fn npm_package(project: &Project, package: &str, version: &str) -> Result<PathBuf> {
     #[derive(Deserialize)]
     struct Installed {
         version: String,
     }
     node()?;
     let tools = project.target.join("tools");
-    let manifest = tools.join("node_modules").join(package).join("package.json");
-    let installed = std::fs::read(manifest).ok();
+    let folder = tools.join("node_modules").join(package);
+    let installed = std::fs::read(folder.join("package.json")).ok();
     let installed = installed.and_then(|json| serde_json::from_slice::<Installed>(&json).ok());
     if installed.is_none_or(|installed| installed.version != version) {
         say(&format!("installing {package} {version} from npm"));
@@ -178,9 +190,9 @@ fn npm_package(project: &Project, package: &str, version: &str, program: &str) -
             .args(["install", "--save-exact", "--no-audit", "--no-fund", "--loglevel=error"])
             .arg(&package)
             .stdout(Stdio::null()))
-        .with_context(|| format!("{program} comes from the npm package {package}"))?;
+        .with_context(|| format!("the npm package {package} cannot be had"))?;
     }
-    Ok(tools.join("node_modules/.bin").join(program))
+    Ok(folder)
 }
 
 /// Packages of the system, where we may install them.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use flate2::{Compression, write::GzEncoder};
@@ -27,6 +27,41 @@ struct Gate {
     recorded: BTreeMap<String, u64>,
 }
 
+impl Gate {
+    fn file(project: &Project) -> PathBuf {
+        project.root.join("size.toml")
+    }
+
+    fn read(project: &Project) -> Result<Gate> {
+        let gate = fs::read_to_string(Gate::file(project)).context("size.toml, the budget and the recorded sizes")?;
+        toml::from_str(&gate).context("size.toml")
+    }
+}
+
+/// A file of the package, in bytes.
+pub struct Size {
+    pub name: &'static str,
+    pub raw: u64,
+    /// After `gzip -9`.
+    pub gzip: u64,
+    /// The budget counts it.
+    pub counted: bool,
+}
+
+/// Measures the files of a package.
+pub fn sizes(package: &Path) -> Result<Vec<Size>> {
+    let measure = |&(name, counted): &(&'static str, bool)| {
+        let bytes = fs::read(package.join(name)).with_context(|| name.to_owned())?;
+        Ok(Size { name, raw: bytes.len() as u64, gzip: gzip(&bytes)?, counted })
+    };
+    FILES.iter().map(measure).collect()
+}
+
+/// The budget for what is counted.
+pub fn budget(project: &Project) -> Result<u64> {
+    Ok(Gate::read(project)?.budget)
+}
+
 /// What to do with the measured sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -36,24 +71,20 @@ pub enum Mode {
 
 /// Measures a release package, prints a table, and passes or fails it.
 pub fn gate(project: &Project, package: &Path, mode: Mode) -> Result<()> {
-    let file = project.root.join("size.toml");
-    let gate = fs::read_to_string(&file).context("size.toml, the budget and the recorded sizes")?;
-    let gate: Gate = toml::from_str(&gate).context("size.toml")?;
+    let gate = Gate::read(project)?;
     let mut measured = BTreeMap::new();
     let mut total = 0;
     println!("{:18} {:>9} {:>9} {:>9}", "", "raw", "gzip -9", "recorded");
-    for (name, counted) in FILES {
-        let bytes = fs::read(package.join(name)).with_context(|| name.to_owned())?;
-        let size = gzip(&bytes)?;
+    for Size { name, raw, gzip, counted } in sizes(package)? {
         let recorded = gate.recorded.get(name).map_or("none".to_owned(), u64::to_string);
-        println!("{name:18} {:>9} {size:>9} {recorded:>9}", bytes.len());
-        measured.insert(name.to_owned(), size);
-        total += if counted { size } else { 0 };
+        println!("{name:18} {raw:>9} {gzip:>9} {recorded:>9}");
+        measured.insert(name.to_owned(), gzip);
+        total += if counted { gzip } else { 0 };
     }
     println!("{:18} {:>9} {total:>9}   of {} ({STYLES} not counted)", "total", "", gate.budget);
 
     if mode == Mode::Record {
-        fs::write(&file, render(gate.budget, &measured))?;
+        fs::write(Gate::file(project), render(gate.budget, &measured))?;
         println!("recorded in size.toml");
     }
     let known = if mode == Mode::Record { &measured } else { &gate.recorded };
@@ -82,7 +113,8 @@ fn faults(budget: u64, recorded: &BTreeMap<String, u64>, measured: &BTreeMap<Str
     faults
 }
 
-fn gzip(bytes: &[u8]) -> Result<u64> {
+/// The bytes after `gzip -9`.
+pub fn gzip(bytes: &[u8]) -> Result<u64> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(bytes)?;
     Ok(encoder.finish()?.len() as u64)
