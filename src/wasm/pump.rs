@@ -7,9 +7,10 @@ use std::rc::{Rc, Weak};
 
 use js_sys::{Array, Date, Function};
 use wasm_bindgen::prelude::*;
+use web_sys::Document;
 
 use super::out::{FaultOut, plain};
-use super::{call, error, parse};
+use super::{call, error, parse, property};
 use crate::json::JsonWriter;
 use crate::{ChatRows, Due, Fault, Format, OpBuffer, RowOp, RowSink, StreamId};
 
@@ -19,15 +20,18 @@ extern "C" {
     fn set_timeout(callback: &Function, millis: f64) -> JsValue;
     #[wasm_bindgen(js_name = clearTimeout)]
     fn clear_timeout(handle: &JsValue);
-    #[wasm_bindgen(js_name = requestAnimationFrame, catch)]
-    fn request_frame(callback: &Function) -> Result<JsValue, JsValue>;
-    #[wasm_bindgen(js_name = cancelAnimationFrame, catch)]
-    fn cancel_frame(handle: &JsValue) -> Result<(), JsValue>;
+    #[wasm_bindgen(js_name = requestAnimationFrame)]
+    fn request_frame(callback: &Function) -> JsValue;
+    #[wasm_bindgen(js_name = cancelAnimationFrame)]
+    fn cancel_frame(handle: &JsValue);
     #[wasm_bindgen(js_name = reportError, catch)]
     fn report_error(thrown: &JsValue) -> Result<(), JsValue>;
     #[wasm_bindgen(js_namespace = console, js_name = error)]
     fn console_error(thrown: &JsValue);
 }
+
+/// The length of a frame where there are none.
+const FRAME_MILLIS: f64 = 16.0;
 
 /// What a thrown value of a listener becomes: an uncaught error of the page.
 pub(super) fn report(thrown: &JsValue) {
@@ -42,6 +46,7 @@ pub(super) struct Shared {
     listeners: RefCell<Vec<Listener>>,
     next_listener: Cell<u32>,
     beat: RefCell<Beat>,
+    document: Option<Document>,
     callback: Closure<dyn FnMut()>,
 }
 
@@ -72,8 +77,9 @@ pub(super) enum ListenerKind {
 }
 
 /// What was asked of the page: a frame, with a timer behind it because a page that gets hidden draws none; or a timer.
-#[derive(Default)]
 struct Beat {
+    /// Whether there are frames at all: a worker and a server have none.
+    has_frames: bool,
     frame: Option<JsValue>,
     timer: Option<(JsValue, f64)>,
 }
@@ -98,6 +104,10 @@ impl RowSink for Batch {
 
 impl Shared {
     pub fn new(chat: ChatRows, format: Option<Format>) -> Rc<Shared> {
+        // Asked once: to ask for what is not there costs an exception.
+        let global = js_sys::global();
+        let document = property(&global, "document").dyn_into::<Document>().ok();
+        let has_frames = property(&global, "requestAnimationFrame").is_function();
         Rc::new_cyclic(|weak: &Weak<Shared>| {
             let weak = weak.clone();
             let callback = Closure::new(move || {
@@ -111,7 +121,8 @@ impl Shared {
                 core: RefCell::new(core),
                 listeners: RefCell::new(Vec::new()),
                 next_listener: Cell::new(1),
-                beat: RefCell::new(Beat::default()),
+                beat: RefCell::new(Beat { has_frames, frame: None, timer: None }),
+                document,
                 callback,
             }
         })
@@ -214,7 +225,7 @@ impl Shared {
         }
         let fresh = listeners.iter().any(|listener| listener.fresh);
         let untold = core.chat.faults_since(core.faults_told).1.next().is_some();
-        let hidden = page_is_hidden();
+        let hidden = self.document.as_ref().is_some_and(Document::hidden);
         let due = match core.chat.due(hidden) {
             Due::Never if fresh || untold => Due::Frame,
             Due::After(_) if fresh => Due::Frame,
@@ -280,13 +291,11 @@ impl Beat {
         if self.frame.is_some() {
             return;
         }
-        // Without frames (a worker, a server) a timer of a frame's length does.
-        match request_frame(callback) {
-            Ok(frame) => {
-                self.frame = Some(frame);
-                self.ask_timer(callback, crate::HIDDEN_MILLIS as f64);
-            }
-            Err(_) => self.ask_timer(callback, 16.0),
+        if self.has_frames {
+            self.frame = Some(request_frame(callback));
+            self.ask_timer(callback, crate::HIDDEN_MILLIS as f64);
+        } else {
+            self.ask_timer(callback, FRAME_MILLIS);
         }
     }
 
@@ -302,17 +311,12 @@ impl Beat {
 
     fn stop(&mut self) {
         if let Some(frame) = self.frame.take() {
-            // Without frames there is nothing to cancel.
-            let _ = cancel_frame(&frame);
+            cancel_frame(&frame);
         }
         if let Some((timer, _)) = self.timer.take() {
             clear_timeout(&timer);
         }
     }
-}
-
-fn page_is_hidden() -> bool {
-    web_sys::window().and_then(|window| window.document()).is_some_and(|document| document.hidden())
 }
 
 /// Faults as plain objects.
