@@ -1,0 +1,18 @@
+//! What the tests share: an oracle that applies ops by the documented rules, a runner that feeds one input in every
+//! way it can be cut, and a notation in which expected rows stand beside the input.
+
+#![allow(dead_code, unused_imports, reason = "every test crate takes its part of this")]
+
+mod oracle;
+mod run;
+mod show;
+mod strict;
+mod wire;
+
+pub use oracle::{Oracle, decode};
+pub use run::{
+    Chat, Cuts, Outcome, Random, chat_with, check, check_faults, check_lines, check_open, outcome, outcome_with,
+};
+pub use show::{fields, lines, rows, unindent};
+pub use strict::{is_strict_json, standing};
+pub use wire::{call, chunk, content, end, sse, values};

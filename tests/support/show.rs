@@ -1,0 +1,96 @@
+//! Rows in a notation that stands beside an input: one a line, what a reader of the chat would tell about it.
+
+use serde_json::Value;
+
+/// The rows of a `rows_json` value, one a line:
+///
+/// ```text
+/// text done "Hello"
+/// tool pending f#call_1({"x":1}) whole
+/// tool failed f({"x":) !arguments-malformed
+/// error done !rate_limit "slow down" retryable
+/// notice done limit.rows
+/// ```
+///
+/// and after that, where they apply: `truncated`, `choice 1`, `parent 3`, `sources a b`, `images a`, `output "…"`,
+/// `wrong` (the output is an error), `quiet`.
+pub fn lines(rows: &Value) -> String {
+    rows.as_array().into_iter().flatten().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The rows of JSON text.
+pub fn rows(json: &str) -> Value {
+    serde_json::from_str(json).expect("rows are JSON")
+}
+
+fn line(row: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
+    let mut words = vec![text(&row["kind"]), text(&row["state"])];
+    if let Some(tool) = row.get("tool") {
+        let name = tool["name"].as_str().filter(|name| !name.is_empty()).unwrap_or("?");
+        let id = tool["callId"].as_str().map(|id| format!("#{id}")).unwrap_or_default();
+        words.push(format!("{name}{id}({})", text(&tool["input"])));
+        if tool["inputDone"] == true {
+            words.push("whole".into());
+        }
+        if let Some(title) = tool.get("title") {
+            words.push(format!("title {title}"));
+        }
+        if let Some(output) = tool.get("output") {
+            words.push(format!("output {output}"));
+        }
+        if tool["isError"] == true {
+            words.push("wrong".into());
+        }
+    }
+    if let Some(message) = row.get("message") {
+        words.push(text(&message["key"]));
+    }
+    if let Some(error) = row.get("error") {
+        words.extend(error.get("code").map(|code| format!("!{}", text(code))));
+        if error["message"] != "" {
+            words.push(error["message"].to_string());
+        }
+        match error.get("retryable") {
+            Some(Value::Bool(true)) => words.push("retryable".into()),
+            Some(_) => words.push("final".into()),
+            None => {}
+        }
+    }
+    words.extend(row.get("text").map(Value::to_string));
+    for name in ["sources", "images"] {
+        if let Some(list) = row.get(name).and_then(Value::as_array) {
+            words.push(name.into());
+            words.extend(list.iter().map(|item| text(&item["url"])));
+        }
+    }
+    if row["truncated"] == true {
+        words.push("truncated".into());
+    }
+    if let Some(choice) = row["meta"].get("choice") {
+        words.push(format!("choice {choice}"));
+    }
+    if let Some(parent) = row.get("parent") {
+        words.push(format!("parent {parent}"));
+    }
+    if row.get("quietSince").is_some() {
+        words.push("quiet".into());
+    }
+    words.join(" ")
+}
+
+/// The fields of a call: `a.0=x` for a closed one, `a.0=x…` for an open one.
+pub fn fields(row: &Value) -> String {
+    let field = |field: &Value| {
+        let step = |step: &Value| step.as_str().map_or_else(|| step.to_string(), str::to_owned);
+        let path: Vec<String> = field["path"].as_array().into_iter().flatten().map(step).collect();
+        let open = if field["closed"] == true { "" } else { "…" };
+        format!("{}={}{open}", path.join("."), field["text"].as_str().unwrap_or("?"))
+    };
+    row["tool"]["fields"].as_array().into_iter().flatten().map(field).collect::<Vec<_>>().join(" ")
+}
+
+/// Lines without what the source indents them by.
+pub fn unindent(text: &str) -> String {
+    text.trim().lines().map(str::trim).collect::<Vec<_>>().join("\n")
+}
