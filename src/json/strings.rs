@@ -121,48 +121,47 @@ pub fn decode_preview(raw: &str, out: &mut String) {
 }
 
 fn decode(raw: &str, out: &mut String, half: &mut Half) {
-    let mut rest = raw;
-    while !rest.is_empty() {
-        let run = memchr::memchr(b'\\', rest.as_bytes()).unwrap_or(rest.len());
-        if run > 0 {
+    let bytes = raw.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        // Runs are short in escaped text, so the search must start cheaply.
+        let mut end = find_special(bytes, at);
+        while end < bytes.len() && bytes[end] != b'\\' {
+            end = find_special(bytes, end + 1);
+        }
+        if end > at {
             half.flush(out);
-            let (plain, escape) = rest.split_at_checked(run).unwrap_or_default();
-            out.push_str(plain);
-            rest = escape;
+            out.push_str(raw.get(at..end).unwrap_or_default());
+            at = end;
             continue;
         }
-        let plain = match rest.as_bytes().get(1) {
-            Some(b'"') => '"',
-            Some(b'\\') => '\\',
-            Some(b'/') => '/',
-            Some(b'b') => '\u{8}',
-            Some(b'f') => '\u{c}',
-            Some(b'n') => '\n',
-            Some(b'r') => '\r',
-            Some(b't') => '\t',
-            Some(b'u') => match rest.as_bytes().get(2..6).and_then(hex4) {
+        let plain = match bytes.get(at + 1) {
+            Some(b'"') => "\"",
+            Some(b'\\') => "\\",
+            Some(b'/') => "/",
+            Some(b'b') => "\u{8}",
+            Some(b'f') => "\u{c}",
+            Some(b'n') => "\n",
+            Some(b'r') => "\r",
+            Some(b't') => "\t",
+            Some(b'u') => match bytes.get(at + 2..at + 6).and_then(hex4) {
                 Some(unit) => {
                     half.unit(unit, out);
-                    rest = rest.get(6..).unwrap_or_default();
+                    at += 6;
                     continue;
                 }
-                None => {
-                    half.flush(out);
-                    out.push_str("\\u");
-                    rest = rest.get(2..).unwrap_or_default();
-                    continue;
-                }
+                None => "\\u",
             },
             _ => {
                 half.flush(out);
                 out.push_str("\\");
-                rest = rest.get(1..).unwrap_or_default();
+                at += 1;
                 continue;
             }
         };
         half.flush(out);
-        out.push(plain);
-        rest = rest.get(2..).unwrap_or_default();
+        out.push_str(plain);
+        at += 2;
     }
 }
 

@@ -8,8 +8,9 @@ use crate::row::{Panel, PanelName, write_values};
 #[derive(Debug, Default)]
 pub(crate) struct Panels {
     panels: [Panel; PanelName::ALL.len()],
-    /// What changed since the last drain.
-    changed: Vec<(PanelName, &'static str)>,
+    /// What listeners know.
+    shown: [Panel; PanelName::ALL.len()],
+    pending: bool,
 }
 
 impl Panels {
@@ -20,14 +21,12 @@ impl Panels {
     /// Sets a value. True if it was another one before.
     pub fn set(&mut self, name: PanelName, value_name: &'static str, value: Raw) -> bool {
         let changed = self.panels[name as usize].set(value_name, value);
-        if changed && !self.changed.contains(&(name, value_name)) {
-            self.changed.push((name, value_name));
-        }
+        self.pending |= changed;
         changed
     }
 
     pub fn is_pending(&self) -> bool {
-        !self.changed.is_empty()
+        self.pending
     }
 
     /// Forgets everything; a reset op says so to listeners.
@@ -37,15 +36,12 @@ impl Panels {
 
     /// Writes what changed since the last drain.
     pub fn drain(&mut self, sink: &mut impl RowSink) {
-        let changed = std::mem::take(&mut self.changed);
-        for name in PanelName::ALL {
-            let values: Vec<_> = self
-                .get(*name)
-                .values()
-                .iter()
-                .filter(|(value, _)| changed.contains(&(*name, value)))
-                .cloned()
-                .collect();
+        if !std::mem::take(&mut self.pending) {
+            return;
+        }
+        for ((panel, shown), name) in self.panels.iter().zip(&mut self.shown).zip(PanelName::ALL) {
+            let mut values = panel.values().to_vec();
+            values.retain(|(name, value)| shown.set(name, value.clone()));
             if !values.is_empty() {
                 sink.op(RowOp::Panel { name: *name, values: &values });
             }
