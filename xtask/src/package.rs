@@ -62,8 +62,12 @@ impl Kind {
 /// Builds the package where its inputs changed; answers with its folder.
 pub fn build(project: &Project, kind: Kind) -> Result<PathBuf> {
     setup::wasm_target()?;
-    run(project
-        .cargo()
+    let mut cargo = project.cargo();
+    // What a panic would say of places on this machine is nobody's business, and long.
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    let flags = home.map(|home| format!("--remap-path-prefix={}=", home.join("registry/src").display()));
+    cargo.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", flags.unwrap_or_default());
+    run(cargo
         .args(["build", "--release", "--lib", "--package", "chatrows", "--target", setup::WASM])
         .args(kind.features()))?;
     let module = project.target.join(setup::WASM).join("release/chatrows.wasm");
@@ -94,6 +98,11 @@ pub fn build(project: &Project, kind: Kind) -> Result<PathBuf> {
     }
     for (name, bytes) in sources {
         fs::write(folder.join(name), bytes)?;
+    }
+    if kind == Kind::Release {
+        for script in [GLUE, RENDERER] {
+            minify(project, &folder.join(script))?;
+        }
     }
     fs::write(folder.join("package.json"), manifest(project)?)?;
     fs::write(&stamp_file, stamp)?;
@@ -134,6 +143,15 @@ pub fn shrink(project: &Project, module: &Path) -> Result<()> {
     let after = fs::metadata(module)?.len();
     ensure!(after < before, "wasm-opt left {} at {after} bytes, from {before}", module.display());
     Ok(())
+}
+
+/// Takes comments and long names out of a module; what it exports stays.
+fn minify(project: &Project, script: &Path) -> Result<()> {
+    let esbuild = setup::esbuild(project)?;
+    let mut outfile = std::ffi::OsString::from("--outfile=");
+    outfile.push(script);
+    let options = ["--minify", "--format=esm", "--target=es2022", "--allow-overwrite", "--log-level=warning"];
+    run(Command::new(esbuild).arg(script).args(options).arg(outfile))
 }
 
 /// The package's manifest. Conditions are tried in order, so types come first.

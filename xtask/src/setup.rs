@@ -19,6 +19,7 @@ use crate::project::Project;
 pub const WASM: &str = "wasm32-unknown-unknown";
 
 const BINARYEN: &str = "132.0.0";
+const ESBUILD: &str = "0.28.2";
 const TYPESCRIPT: &str = "5.9.3";
 const GECKODRIVER: &str = "0.37.1";
 pub const EVENTSOURCE_PARSER: &str = "4.1.3";
@@ -67,6 +68,11 @@ pub fn node() -> Result<()> {
 /// `wasm-opt`, which shrinks the module of the release package.
 pub fn wasm_opt(project: &Project) -> Result<PathBuf> {
     npm_program(project, "binaryen", BINARYEN, "wasm-opt")
+}
+
+/// `esbuild`, which takes comments and long names out of the release package's scripts.
+pub fn esbuild(project: &Project) -> Result<PathBuf> {
+    npm_program(project, "esbuild", ESBUILD, "esbuild")
 }
 
 /// `tsc`, which checks the package's types.
