@@ -17,6 +17,9 @@ pub struct Chat {
     pub oracle: Oracle,
     /// Bytes of text that ops have carried.
     pub op_bytes: usize,
+    /// The oracle is compared after every so many batches; 0: nothing is drained while bytes come in.
+    watch: usize,
+    batches: usize,
 }
 
 /// What a run came to.
@@ -26,7 +29,7 @@ pub struct Outcome {
     pub panels: Value,
     /// Offset, reason and excerpt.
     pub faults: Vec<(u64, String, String)>,
-    /// The counts; work and shortcuts depend on the cuts and are left out.
+    /// See [`Chat::counts`].
     pub tally: Tally,
     pub end: Option<End>,
 }
@@ -48,18 +51,28 @@ impl Chat {
         chat_with(Options::default())
     }
 
+    /// Without drains while bytes come in.
+    pub fn unwatched() -> Chat {
+        Chat { watch: 0, ..Chat::new() }
+    }
+
+    /// With a look at the oracle after every so many batches: what is compared is all there is.
+    pub fn sparse(watch: usize) -> Chat {
+        Chat { watch, ..Chat::new() }
+    }
+
     pub fn feed(&mut self, input: &[u8], cuts: Cuts) {
         match cuts {
             Cuts::Whole => self.push(input),
             Cuts::Every(size) => {
                 for piece in input.chunks(size) {
                     self.push(piece);
-                    self.drain();
+                    self.look();
                 }
             }
             Cuts::At(place) => {
                 self.push(&input[..place]);
-                self.drain();
+                self.look();
                 self.push(&input[place..]);
             }
             Cuts::Seed(seed) => {
@@ -69,7 +82,7 @@ impl Chat {
                     let (piece, after) = rest.split_at((1 + random.below(most)).min(rest.len()));
                     self.push(piece);
                     if random.below(3) == 0 {
-                        self.drain();
+                        self.look();
                     }
                     rest = after;
                 }
@@ -89,8 +102,33 @@ impl Chat {
         self.chat.abort(self.stream)
     }
 
+    fn look(&mut self) {
+        match self.watch {
+            0 => {}
+            1 => drop(self.drain()),
+            every => {
+                self.apply();
+                self.batches += 1;
+                if self.batches % every == 0 {
+                    self.compare(&[]);
+                }
+            }
+        }
+    }
+
     /// Hands out what is pending and returns the ops, as JSON. The oracle must come to what the chat says.
     pub fn drain(&mut self) -> Vec<Value> {
+        let ops = self.apply();
+        self.compare(&ops);
+        ops
+    }
+
+    fn compare(&self, ops: &[Value]) {
+        assert_eq!(self.oracle.rows(), self.rows(), "the ops do not lead to the rows; the last batch: {ops:#?}");
+        assert_eq!(self.oracle.panels(), self.panels(), "the ops do not lead to the panels");
+    }
+
+    fn apply(&mut self) -> Vec<Value> {
         let mut buffer = OpBuffer::default();
         let mut ops: Vec<Value> = Vec::new();
         let said = self.chat.drain(&mut |op: RowOp<'_>| {
@@ -107,8 +145,6 @@ impl Chat {
                 panic!("{wrong}\nin the batch {ops:#?}");
             }
         }
-        assert_eq!(self.oracle.rows(), self.rows(), "the ops do not lead to the rows; the last batch: {ops:#?}");
-        assert_eq!(self.oracle.panels(), self.panels(), "the ops do not lead to the panels");
         ops
     }
 
@@ -128,11 +164,15 @@ impl Chat {
         self.chat.faults().map(|fault| fault.reason.to_owned()).collect()
     }
 
+    /// The stream's counts; work and shortcuts depend on the cuts and are left out.
+    pub fn counts(&self) -> Tally {
+        Tally { work: 0, shortcuts: 0, ..self.chat.stream_tally(self.stream) }
+    }
+
     /// All that the chat has come to, as text.
     fn summary(&self) -> String {
-        let stats = Tally { work: 0, shortcuts: 0, ..self.chat.stream_tally(self.stream) };
-        let faults: Vec<_> = self.chat.faults().collect();
-        format!("{}\n{}\n{faults:?}\n{stats:?}", self.chat.rows_json(), self.chat.panels_json())
+        let (faults, counts) = (self.chat.faults().collect::<Vec<_>>(), self.counts());
+        format!("{}\n{}\n{faults:?}\n{counts:?}", self.chat.rows_json(), self.chat.panels_json())
     }
 
     /// Drains, and tells what the chat came to.
@@ -144,7 +184,7 @@ impl Chat {
             rows: self.rows(),
             panels: self.panels(),
             faults: faults.collect(),
-            tally: Tally { work: 0, shortcuts: 0, ..self.chat.stream_tally(self.stream) },
+            tally: self.counts(),
             end: self.chat.end(self.stream),
         }
     }
@@ -154,7 +194,7 @@ impl Chat {
 pub fn chat_with(options: Options) -> Chat {
     let mut chat = ChatRows::new(options);
     let stream = chat.stream(Format::OpenAiChat);
-    Chat { chat, stream, oracle: Oracle::default(), op_bytes: 0 }
+    Chat { chat, stream, oracle: Oracle::default(), op_bytes: 0, watch: 1, batches: 0 }
 }
 
 /// What `input` comes to in one piece, finished; every other way to feed it must come to the same.
