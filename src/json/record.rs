@@ -225,6 +225,11 @@ pub(crate) fn skip_space(bytes: &[u8], from: usize) -> usize {
     at
 }
 
+/// Whether a number may end before this byte.
+pub(super) fn ends_number(byte: u8) -> bool {
+    matches!(byte, b',' | b'}' | b']' | b' ' | b'\n' | b'\r' | b'\t')
+}
+
 fn literal(bytes: &[u8], at: usize, word: &[u8]) -> Result<usize, usize> {
     for (index, byte) in word.iter().enumerate() {
         if bytes.get(at + index) != Some(byte) {
@@ -251,7 +256,7 @@ fn number(bytes: &[u8], from: usize) -> Result<usize, usize> {
         at += 1;
         at = digits(at + usize::from(matches!(bytes.get(at), Some(b'+' | b'-'))))?;
     }
-    Ok(at)
+    if bytes.get(at).is_none_or(|byte| ends_number(*byte)) { Ok(at) } else { Err(at) }
 }
 
 /// A value of a record, or the absence of one. Every question has an answer: what is not there answers nothing.
@@ -368,9 +373,16 @@ impl<'a> Value<'a> {
 
     /// The number as a whole one from 0 to 2⁶⁴ − 1. `3.0` is one, `3.5`, `-1` and `"3"` are none.
     pub fn u64(self) -> Option<u64> {
-        let written = self.number()?;
-        let (whole, rest) = written.split_once('.').unwrap_or((written, ""));
-        if rest.bytes().all(|byte| byte == b'0') { whole.parse().ok() } else { None }
+        let mut digits = self.number()?.bytes();
+        let mut value = 0u64;
+        for digit in digits.by_ref() {
+            match digit {
+                b'0'..=b'9' => value = value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))?,
+                b'.' => break,
+                _ => return None,
+            }
+        }
+        digits.all(|digit| digit == b'0').then_some(value)
     }
 
     /// The value's text as it stands in the record; empty for what is absent. A string keeps its quotes.

@@ -2,6 +2,7 @@
 //! what they are. Owns nothing but that state. Used twice: for tool arguments as they stream ([`super::ArgsReader`])
 //! and to find where a bare JSON value ends that was cut between network pieces (`wire::values`).
 
+use super::record::ends_number;
 use super::strings::find_special;
 
 /// What kind of container opened or closed.
@@ -173,7 +174,7 @@ impl Scanner {
                 }
                 State::Number(number) => match number.next(byte) {
                     Some(next) => self.state = State::Number(next),
-                    None if number.may_end() => {
+                    None if number.may_end() && ends_number(byte) => {
                         self.scalar(base + at, sink);
                         if self.state == State::Done {
                             break;

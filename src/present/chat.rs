@@ -529,15 +529,19 @@ impl ChatRows {
         json.into_string()
     }
 
+    /// How many streams, rows, ops and batches there were.
+    pub fn counts(&self) -> [u64; 4] {
+        [self.streams.len() as u64, self.rows.len() as u64, self.ops, self.batches]
+    }
+
     /// The statistics as JSON: an object with the properties of the TypeScript interface `ChatStats`.
     pub fn stats_json(&self) -> String {
         let mut json = JsonWriter::default();
         json.object(|json| {
             self.tally().write_members(json);
-            json.key("streams").number(self.streams.len() as u64);
-            json.key("rows").number(self.rows.len() as u64);
-            json.key("ops").number(self.ops);
-            json.key("batches").number(self.batches);
+            for (name, count) in ["streams", "rows", "ops", "batches"].into_iter().zip(self.counts()) {
+                json.key(name).number(count);
+            }
         });
         json.into_string()
     }

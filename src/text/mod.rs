@@ -3,3 +3,12 @@
 mod byte_label;
 
 pub use byte_label::byte_label;
+
+/// A sentence that ends in a list of names.
+pub(crate) fn list(mut sentence: String, names: &[&str]) -> String {
+    for (place, name) in names.iter().enumerate() {
+        sentence.push_str(if place == 0 { " " } else { ", " });
+        sentence.push_str(name);
+    }
+    sentence
+}

@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::*;
 use super::options::{chat_options, stream_options};
 use super::pump::{Core, ListenerKind, Shared, fault_array};
 use super::stream::JsChatStream;
-use super::{error, for_bytes, message_json, parse, property, string_property, type_error};
+use super::{error, for_bytes, message_json, out, parse, property, string_property, type_error};
 use crate::{ChatRows, End, RowId, StreamId, ToolError, ToolRef};
 
 /// One chat. See `types.ts` for what each method does.
@@ -107,7 +107,8 @@ impl JsChatRows {
 
     #[wasm_bindgen(skip_typescript)]
     pub fn stats(&self) -> Result<JsValue, JsValue> {
-        parse(&self.shared.core()?.chat.stats_json())
+        let core = self.shared.core()?;
+        Ok(out::stats(&core.chat.tally(), Some(core.chat.counts()), None))
     }
 
     #[wasm_bindgen(skip_typescript)]

@@ -24,9 +24,8 @@ fn know(value: &JsValue, what: &str, names: &[&str]) -> Result<(), JsValue> {
     for key in Object::keys(object) {
         let key = key.as_string().unwrap_or_default();
         if !names.contains(&&*key) {
-            return Err(type_error(
-                &["unknown name ", &key, " in ", what, "; the names are: ", &names.join(", ")].concat(),
-            ));
+            let wrong = ["unknown name ", &key, " in ", what, "; the names are:"].concat();
+            return Err(type_error(&crate::text::list(wrong, names)));
         }
     }
     Ok(())

@@ -1,71 +1,76 @@
 //! Plain objects out, on paths that are not hot.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use wasm_bindgen::prelude::*;
 
 use crate::{Fault, Tally};
 
 /// Turns a value into a plain object. Nothing that is passed here can fail to become one.
 pub(super) fn plain(value: &impl Serialize) -> JsValue {
-    serde_wasm_bindgen::to_value(value).unwrap_or_default()
+    value.serialize(&serde_wasm_bindgen::Serializer::new().serialize_maps_as_objects(true)).unwrap_or_default()
 }
 
-/// `Fault` of `types.ts`.
-#[derive(Serialize)]
-pub(super) struct FaultOut<'a> {
-    stream: u32,
-    offset: f64,
-    reason: &'a str,
-    excerpt: &'a str,
+/// An object by its entries. As a map it costs half the module bytes of a struct.
+struct Entries<'a>(&'a [(&'a str, Entry<'a>)]);
+
+#[derive(Clone, Copy)]
+enum Entry<'a> {
+    /// Exact up to 2⁵³.
+    Number(u64),
+    Text(&'a str),
+    Object(&'a [(&'a str, Entry<'a>)]),
 }
 
-impl<'a> FaultOut<'a> {
-    pub fn of(fault: &'a Fault) -> Self {
-        FaultOut { stream: fault.stream, offset: fault.offset as f64, reason: fault.reason, excerpt: &fault.excerpt }
+impl Serialize for Entries<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().copied())
     }
 }
 
-/// `Stats` of `types.ts`. Counts are exact up to 2⁵³.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct StatsOut {
-    bytes: f64,
-    records: RecordsOut,
-    late_bytes: f64,
-    pings: f64,
-}
-
-#[derive(Serialize)]
-struct RecordsOut {
-    total: f64,
-    faulted: f64,
-    late: f64,
-    skipped: f64,
-    applied: f64,
-    noop: f64,
-}
-
-impl StatsOut {
-    pub fn of(tally: &Tally) -> Self {
-        StatsOut {
-            bytes: tally.bytes as f64,
-            records: RecordsOut {
-                total: tally.records() as f64,
-                faulted: tally.faulted as f64,
-                late: tally.late as f64,
-                skipped: tally.skipped as f64,
-                applied: tally.applied as f64,
-                noop: tally.no_op as f64,
-            },
-            late_bytes: tally.late_bytes as f64,
-            pings: tally.pings as f64,
+impl Serialize for Entry<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            Entry::Number(number) => serializer.serialize_f64(number as f64),
+            Entry::Text(text) => serializer.serialize_str(text),
+            Entry::Object(entries) => Entries(entries).serialize(serializer),
         }
     }
 }
 
-/// What `pipe` answers.
-#[derive(Serialize)]
-pub(super) struct PipeOut {
-    pub end: &'static str,
-    pub stats: StatsOut,
+/// `Fault` of `types.ts`.
+pub(super) fn fault(fault: &Fault) -> JsValue {
+    plain(&Entries(&[
+        ("stream", Entry::Number(u64::from(fault.stream))),
+        ("offset", Entry::Number(fault.offset)),
+        ("reason", Entry::Text(fault.reason)),
+        ("excerpt", Entry::Text(&fault.excerpt)),
+    ]))
+}
+
+/// `Stats` of `types.ts`; with what `ChatStats` has beyond it; or inside what `pipe` answers.
+pub(super) fn stats(tally: &Tally, chat: Option<[u64; 4]>, end: Option<&str>) -> JsValue {
+    let records = [
+        ("total", Entry::Number(tally.records())),
+        ("faulted", Entry::Number(tally.faulted)),
+        ("late", Entry::Number(tally.late)),
+        ("skipped", Entry::Number(tally.skipped)),
+        ("applied", Entry::Number(tally.applied)),
+        ("noop", Entry::Number(tally.no_op)),
+    ];
+    let [streams, rows, ops, batches] = chat.unwrap_or_default();
+    let stats = [
+        ("bytes", Entry::Number(tally.bytes)),
+        ("records", Entry::Object(&records)),
+        ("lateBytes", Entry::Number(tally.late_bytes)),
+        ("pings", Entry::Number(tally.pings)),
+        ("streams", Entry::Number(streams)),
+        ("rows", Entry::Number(rows)),
+        ("ops", Entry::Number(ops)),
+        ("batches", Entry::Number(batches)),
+    ];
+    let stats = if chat.is_some() { &stats[..] } else { &stats[..4] };
+    match end {
+        Some(end) => plain(&Entries(&[("end", Entry::Text(end)), ("stats", Entry::Object(stats))])),
+        None => plain(&Entries(stats)),
+    }
 }

@@ -10,9 +10,8 @@ use wasm_bindgen_futures::JsFuture;
 use web_sys::{AbortSignal, ReadableStream, ReadableStreamDefaultReader, Response};
 
 use super::chat::push;
-use super::out::{PipeOut, StatsOut, plain};
 use super::pump::Shared;
-use super::{property, type_error};
+use super::{out, property, type_error};
 use crate::StreamId;
 
 /// Bytes of an error response's body that are looked at.
@@ -163,7 +162,7 @@ fn fail_empty(shared: &Shared, id: StreamId, refused: Option<&Refusal>) -> Resul
 fn ended(shared: &Shared, id: StreamId) -> Result<JsValue, JsValue> {
     let mut core = shared.change()?;
     let end = core.chat.finish(id).name();
-    Ok(plain(&PipeOut { end, stats: StatsOut::of(&core.chat.stream_tally(id)) }))
+    Ok(out::stats(&core.chat.stream_tally(id), None, Some(end)))
 }
 
 /// An abort signal as a future.

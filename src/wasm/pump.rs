@@ -9,8 +9,7 @@ use js_sys::{Array, Date, Function};
 use wasm_bindgen::prelude::*;
 use web_sys::Document;
 
-use super::out::{FaultOut, plain};
-use super::{call, error, parse, property};
+use super::{call, error, out, parse, property};
 use crate::json::JsonWriter;
 use crate::{ChatRows, Due, Fault, Format, OpBuffer, RowOp, RowSink, StreamId};
 
@@ -281,7 +280,7 @@ impl Handed {
             Array::of2(&words, &JsValue::from_str(&buffer.text))
         });
         let plain = batch.plain.map(JsonWriter::into_string).filter(|ops| !ops.is_empty());
-        let plain = plain.and_then(|ops| parse(&format!("[{ops}]")).ok()).map(|ops| Array::of1(&ops));
+        let plain = plain.and_then(|ops| parse(&["[", &ops, "]"].concat()).ok()).map(|ops| Array::of1(&ops));
         Handed { buffer, plain }
     }
 }
@@ -321,7 +320,7 @@ impl Beat {
 
 /// Faults as plain objects.
 pub(super) fn fault_array<'a>(faults: impl Iterator<Item = &'a Fault>) -> Array {
-    faults.map(|fault| plain(&FaultOut::of(fault))).collect()
+    faults.map(out::fault).collect()
 }
 
 fn disposed() -> JsValue {

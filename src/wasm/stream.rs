@@ -7,9 +7,8 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;
 
 use super::chat::push;
-use super::out::{StatsOut, plain};
 use super::pump::{Shared, fault_array};
-use super::{message_json, pipe, property, type_error};
+use super::{message_json, out, pipe, property, type_error};
 use crate::StreamId;
 
 /// One source feeding a chat. See `types.ts` for what each method does.
@@ -77,7 +76,7 @@ impl JsChatStream {
 
     #[wasm_bindgen(skip_typescript)]
     pub fn stats(&self) -> Result<JsValue, JsValue> {
-        Ok(plain(&StatsOut::of(&self.shared.core()?.chat.stream_tally(self.id))))
+        Ok(out::stats(&self.shared.core()?.chat.stream_tally(self.id), None, None))
     }
 
     #[wasm_bindgen(skip_typescript)]

@@ -41,9 +41,9 @@ impl Format {
     /// A sentence that lists the names there are.
     pub fn named(name: &str) -> Result<Format, String> {
         Format::ALL.iter().copied().find(|format| format.name() == name).ok_or_else(|| {
-            let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
             let wrong = if name.is_empty() { "name a format" } else { "unknown format " };
-            [wrong, name, "; the formats are: ", &names.join(", ")].concat()
+            let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+            crate::text::list([wrong, name, "; the formats are:"].concat(), &names)
         })
     }
 }
@@ -148,6 +148,7 @@ struct Preamble {
 }
 
 impl Input {
+    #[inline(never)]
     pub fn new(format: Format, limits: &Limits) -> Self {
         let decoder = match format {
             Format::OpenAiChat => OpenAiChat::new(limits.open_blocks),
@@ -231,17 +232,14 @@ impl Input {
         let code = status.to_string();
         let value = self.reader.tape.read(body.trim_start_matches('\u{feff}'));
         let value = value.ok().map(|value| if value.is_array() { value.at(0) } else { value });
-        let error = value.map(|value| if value.get("error").is_null() { value } else { value.get("error") });
-        let mut said = String::new();
-        if let Some(error) = error {
-            error_chunk(error, &mut |chunk| {
-                if let Chunk::Error { message, .. } = chunk {
-                    said.push_str(message);
-                }
-                Effect::None
-            });
+        match value {
+            Some(value) => {
+                let error = value.get("error");
+                let error = if error.is_null() { value } else { error };
+                error_chunk(error, Some(&code), sink);
+            }
+            None => drop(sink.chunk(Chunk::Error { message: "", code: Some(&code), retryable: retryable(&code) })),
         }
-        sink.chunk(Chunk::Error { message: &said, code: Some(&code), retryable: retryable(&code) });
     }
 
     /// The stream was aborted: what is held will never be whole.
@@ -514,8 +512,8 @@ fn fault(record: &[u8], offset: u64, reason: &'static str) -> Fault {
     Fault { stream: 0, offset, reason, excerpt: String::from_utf8_lossy(&record[..end]).into_owned() }
 }
 
-/// What an error object, or an error's bare text, says.
-pub(crate) fn error_chunk(error: Value<'_>, emit: &mut dyn FnMut(Chunk<'_>) -> Effect) -> Effect {
+/// What an error object, or an error's bare text, says. A status is a better code than any that stands in it.
+pub(crate) fn error_chunk(error: Value<'_>, status: Option<&str>, sink: &mut impl ChunkSink) -> Effect {
     const SHOWN: usize = 2048;
     let inner = error.get("error");
     let inner = if inner.is_object() { inner } else { error };
@@ -529,12 +527,15 @@ pub(crate) fn error_chunk(error: Value<'_>, emit: &mut dyn FnMut(Chunk<'_>) -> E
                 let end = (0..=raw.len().min(SHOWN)).rev().find(|end| raw.is_char_boundary(*end)).unwrap_or(0);
                 Cow::Borrowed(raw.get(..end).unwrap_or_default())
             });
-    let code = ["code", "type", "status"].into_iter().find_map(|name| {
-        let value = inner.get(name);
-        value.str().filter(|code| !code.is_empty()).map(JsonStr::text).or_else(|| value.number().map(Cow::Borrowed))
+    let code = status.map(Cow::Borrowed);
+    let code = code.or_else(|| {
+        ["code", "type", "status"].into_iter().find_map(|name| {
+            let value = inner.get(name);
+            value.str().filter(|code| !code.is_empty()).map(JsonStr::text).or_else(|| value.number().map(Cow::Borrowed))
+        })
     });
     let retryable = code.as_deref().and_then(retryable);
-    emit(Chunk::Error { message: &message, code: code.as_deref(), retryable })
+    sink.chunk(Chunk::Error { message: &message, code: code.as_deref(), retryable })
 }
 
 /// Whether the same request may succeed later, as far as a code tells: an HTTP status, or a provider's word.

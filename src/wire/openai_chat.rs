@@ -32,6 +32,8 @@ pub(crate) struct OpenAiChat {
 struct Choice {
     index: u32,
     finished: bool,
+    /// Something came: a whole message after it only says it again.
+    streamed: bool,
     speaking: Speaking,
     text: Half,
     reasoning: Half,
@@ -151,6 +153,7 @@ impl OpenAiChat {
                     self.choices[place].speaking = speaks;
                 }
                 let choice = &mut self.choices[place];
+                choice.streamed = true;
                 if speaks == Speaking::Text { &mut choice.text } else { &mut choice.reasoning }
             }
             Target::Arguments { call } => match self.calls.get_mut((call.0 - self.first_call) as usize) {
@@ -242,7 +245,8 @@ impl OpenAiChat {
         };
         let delta = match value.get("delta") {
             delta if delta.is_object() => delta,
-            // A response that does not stream, or the whole of one at its end.
+            // A response that does not stream; at the end of one that did, it only says all again.
+            delta if self.choices[place].streamed => delta,
             _ => value.get("message"),
         };
         let mut reasoning = ABSENT_REASONING;
@@ -413,6 +417,7 @@ impl OpenAiChat {
                     return record.note(Effect::Refused(Refusal::OpenBlocks));
                 }
                 if let Some(speaker) = self.choice(choice) {
+                    self.choices[speaker].streamed = true;
                     record.note(self.stop_speaking(speaker, sink));
                 }
                 self.routing += 1;
@@ -476,7 +481,7 @@ impl OpenAiChat {
         record.note(self.flush(sink));
         self.errored = true;
         self.routing += 1;
-        record.note(super::error_chunk(error, &mut |chunk| sink.chunk(chunk)));
+        record.note(super::error_chunk(error, None, sink));
     }
 
     fn read(&mut self, value: Value<'_>, record: &mut Record, sink: &mut impl ChunkSink) -> bool {
