@@ -495,6 +495,10 @@ impl Message {
 }
 
 impl ErrorInfo {
+    pub(crate) fn boxed(message: &str, code: Option<&str>, retryable: Option<bool>) -> Box<ErrorInfo> {
+        Box::new(ErrorInfo { message: message.to_owned(), code: code.map(Box::from), retryable })
+    }
+
     fn write(&self, json: &mut JsonWriter) {
         json.object(|json| {
             json.key("message").string(&self.message);

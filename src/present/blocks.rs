@@ -6,7 +6,7 @@ use crate::chunk::{CallNumber, Chunk, Effect, Finish, Refusal};
 use crate::json::ArgsReader;
 use crate::limits::Limits;
 use crate::present::rows::Rows;
-use crate::row::{Changed, ErrorInfo, Image, Message, Row, RowId, RowKind, RowState, Source, Tool};
+use crate::row::{Changed, ErrorInfo, Image, Message, Row, RowId, RowKind, RowState, Source};
 
 /// What one stream has shown.
 #[derive(Debug, Default)]
@@ -23,6 +23,8 @@ pub(crate) struct Blocks {
     calls: Vec<Option<usize>>,
     call_blocks: Vec<CallBlock>,
     history: Vec<Block>,
+    /// Error rows that no wire stands behind.
+    failures: Vec<RowId>,
     /// In a replay: the block of the history that comes next.
     replay: Option<usize>,
     /// Rows that are streaming or preparing.
@@ -122,8 +124,12 @@ impl Blocks {
         self.call_blocks.iter().rev().map(|call| call.row).find(has_id)
     }
 
-    /// What was shown stays; what comes now is compared with it from the start.
-    pub fn restart(&mut self) {
+    /// What was shown stays, but for failures of the pass that ended; what comes now is compared with it from the
+    /// start.
+    pub fn restart(&mut self, rows: &mut Rows) {
+        for row in self.failures.drain(..) {
+            rows.remove(row);
+        }
         self.message = 0;
         self.message_id = None;
         self.in_message = 0;
@@ -167,22 +173,35 @@ impl Blocks {
             Chunk::MessageEnd { choice, finish } => self.finish_choice(choice, finish, stage),
             Chunk::Image { choice, url } => {
                 let closed = self.close_speech(choice, RowState::Done, stage);
-                let image = Image { url: url.to_owned() };
-                let (_, effect) =
-                    self.block(choice, BlockKind::Image, stage, &mut |row| row.images = vec![image.clone()]);
+                let (_, effect) = self.block(choice, BlockKind::Image, stage, &mut |row| {
+                    row.images.push(Image { url: url.to_owned() });
+                });
                 closed.and(effect)
             }
             Chunk::Source { choice, url, title } => self.source(choice, url, title, stage),
             Chunk::Error { message, code, retryable } => {
                 let ended = self.end_open(RowState::Interrupted, stage);
                 self.errored = true;
-                let error = ErrorInfo { message: message.to_owned(), code: code.map(Box::from), retryable };
-                let (_, effect) =
-                    self.block(0, BlockKind::Error, stage, &mut |row| row.error = Some(Box::new(error.clone())));
+                let mut error = Some(ErrorInfo::boxed(message, code, retryable));
+                let (_, effect) = self.block(0, BlockKind::Error, stage, &mut |row| row.error = error.take());
                 ended.and(effect)
             }
             Chunk::User { .. } | Chunk::Usage(_) => Effect::None,
         }
+    }
+
+    /// The stream failed, for a reason that is no part of its wire.
+    pub fn fail(&mut self, message: &str, code: &str, retryable: Option<bool>, stage: &mut Stage<'_>) {
+        self.end_open(RowState::Interrupted, stage);
+        self.errored = true;
+        let mut error = Some(ErrorInfo::boxed(message, Some(code), retryable));
+        let (parent, now) = (self.parent, stage.now);
+        let row = stage.rows.add(RowKind::Error, RowState::Done, &mut |row| {
+            row.error = error.take();
+            row.parent = parent;
+            (row.started_at, row.ended_at) = (Some(now), Some(now));
+        });
+        self.failures.extend(row);
     }
 
     /// Ends every row that is streaming or preparing.
@@ -392,9 +411,8 @@ impl Blocks {
             BlockKind::Call(place) => Some(place),
             _ => None,
         });
-        let tool = Tool { name: name.unwrap_or_default().to_owned(), ..Tool::default() };
         let (row, effect) = self.block(choice, BlockKind::Call(place), stage, &mut |row| {
-            row.tool = Some(Box::new(tool.clone()));
+            row.tool = Some(Box::default());
             row.bytes = Some(0);
             row.key = None;
         });
@@ -497,15 +515,13 @@ impl Blocks {
         }
         match finish {
             Finish::Filtered => {
-                let message = Message::new("finish.filtered");
-                let (_, shown) =
-                    self.block(index, BlockKind::Notice, stage, &mut |row| row.message = Some(message.clone()));
+                let mut message = Some(Message::new("finish.filtered"));
+                let (_, shown) = self.block(index, BlockKind::Notice, stage, &mut |row| row.message = message.take());
                 effect.and(shown)
             }
             Finish::Broken(reason) => {
-                let error = ErrorInfo { message: String::new(), code: Some(reason.into()), retryable: None };
-                let (_, shown) =
-                    self.block(index, BlockKind::Error, stage, &mut |row| row.error = Some(Box::new(error.clone())));
+                let mut error = Some(ErrorInfo::boxed("", Some(reason), None));
+                let (_, shown) = self.block(index, BlockKind::Error, stage, &mut |row| row.error = error.take());
                 self.errored = true;
                 effect.and(shown)
             }
@@ -541,8 +557,7 @@ impl Blocks {
             }
         };
         stage.rows.change(row, |row| {
-            let error = ErrorInfo { message: String::new(), code: Some(code.into()), retryable: None };
-            row.error = Some(Box::new(error));
+            row.error = Some(ErrorInfo::boxed("", Some(code), None));
             Changed::ERROR
         });
         self.set_state(row, RowState::Failed, stage)

@@ -171,6 +171,10 @@ impl StreamSink for Presenter<'_> {
     fn fault(&mut self, fault: Fault) {
         self.faults.push(Fault { stream: self.stream, ..fault });
     }
+
+    fn fail(&mut self, message: &str, code: &str, retryable: Option<bool>) {
+        self.blocks.fail(message, code, retryable, &mut self.stage);
+    }
 }
 
 impl Presenter<'_> {
@@ -318,9 +322,9 @@ impl ChatRows {
 
     /// The stream failed before or while it was read, for a reason outside its wire (an HTTP status, a broken
     /// connection): one error row. The stream is still to be finished.
-    pub fn fail(&mut self, stream: StreamId, message: &str, code: Option<&str>, retryable: Option<bool>) {
+    pub fn fail(&mut self, stream: StreamId, message: &str, code: &str, retryable: Option<bool>) {
         if self.end(stream).is_none() {
-            self.with(stream.index(), |_, presenter| presenter.chunk(Chunk::Error { message, code, retryable }));
+            self.with(stream.index(), |_, presenter| presenter.fail(message, code, retryable));
             self.show_activity();
         }
     }
@@ -339,7 +343,7 @@ impl ChatRows {
     pub fn restart(&mut self, stream: StreamId) {
         let entry = &mut self.streams[stream.index()];
         entry.input.restart();
-        entry.blocks.restart();
+        entry.blocks.restart(&mut self.rows);
         entry.end = None;
         entry.last_news = self.now;
         self.show_activity();

@@ -6,7 +6,7 @@ use crate::chunk::{Effect, Refusal};
 use crate::json::{ArgsReader, FieldSpan};
 use crate::limits::Limits;
 use crate::op::{AppendField, Patch, RowOp, RowSink, utf16_len};
-use crate::row::{Changed, FieldNews, Row, RowId, RowKind, RowState, Tool};
+use crate::row::{Changed, FieldNews, Message, Row, RowId, RowKind, RowState, Tool};
 
 /// All rows, in their order.
 #[derive(Debug)]
@@ -128,8 +128,9 @@ impl Rows {
     pub fn add(&mut self, kind: RowKind, state: RowState, fill: &mut dyn FnMut(&mut Row)) -> Option<RowId> {
         if self.len() >= self.limits.rows {
             if !std::mem::replace(&mut self.full, true) {
-                let message = crate::row::Message::new("limit.rows").with("rows", self.limits.rows.to_string());
-                self.push(RowKind::Notice, RowState::Done, &mut |row| row.message = Some(message.clone()));
+                let message = Message::new("limit.rows").with("rows", self.limits.rows.to_string());
+                let mut message = Some(message);
+                self.push(RowKind::Notice, RowState::Done, &mut |row| row.message = message.take());
             }
             return None;
         }
@@ -255,18 +256,27 @@ impl Rows {
         self.append_input(id, text, reader)
     }
 
+    /// Removes the row.
+    pub fn remove(&mut self, id: RowId) {
+        self.order.retain(|known| *known != id);
+        self.forget(id);
+    }
+
     /// Removes the row and all after it.
     pub fn truncate_from(&mut self, id: RowId) -> bool {
-        let Some(place) = self.order.iter().position(|known| *known == id) else { return false };
-        for id in self.order.drain(place..) {
-            if let Some(slot) = self.slots[id.index()].take() {
-                if slot.shown.is_some() {
-                    self.removed.push(id);
-                }
-            }
+        let place = self.order.iter().position(|known| *known == id);
+        for id in place.map(|place| self.order.split_off(place)).into_iter().flatten() {
+            self.forget(id);
         }
         self.full = false;
-        true
+        place.is_some()
+    }
+
+    fn forget(&mut self, id: RowId) {
+        let slot = self.slots.get_mut(id.index()).and_then(Option::take);
+        if slot.is_some_and(|slot| slot.shown.is_some()) {
+            self.removed.push(id);
+        }
     }
 
     /// Removes all rows. Ids go on.

@@ -57,7 +57,7 @@ pub(super) async fn pipe(
         Err(thrown) => {
             let message = property(&thrown, "message").as_string().unwrap_or_default();
             let mut core = shared.change()?;
-            core.chat.fail(id, &message, Some("read-error"), Some(true));
+            core.chat.fail(id, &message, "read-error", Some(true));
             core.chat.finish(id);
             return Err(thrown);
         }
@@ -143,7 +143,7 @@ impl Source {
         let mut core = shared.change()?;
         match refusal {
             Refusal::Status(status) => core.chat.fail_with_status(id, *status, &body),
-            Refusal::Type(kind) => core.chat.fail(id, kind, Some("content-type"), None),
+            Refusal::Type(kind) => core.chat.fail(id, kind, "content-type", None),
         }
         drop(self.reader.cancel());
         Ok(Read::Done)
@@ -154,7 +154,7 @@ fn fail_empty(shared: &Shared, id: StreamId, refused: Option<&Refusal>) -> Resul
     let mut core = shared.change()?;
     match refused {
         Some(Refusal::Status(status)) => core.chat.fail_with_status(id, *status, ""),
-        _ => core.chat.fail(id, "", Some("empty-body"), Some(true)),
+        _ => core.chat.fail(id, "", "empty-body", Some(true)),
     }
     Ok(())
 }

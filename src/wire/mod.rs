@@ -52,6 +52,8 @@ impl Format {
 pub(crate) trait StreamSink: ChunkSink {
     /// Takes a fault. Its stream number is filled in by the sink.
     fn fault(&mut self, fault: Fault);
+    /// The stream failed in a way that is no part of its wire: a replay knows nothing of it.
+    fn fail(&mut self, message: &str, code: &str, retryable: Option<bool>);
 }
 
 /// What became of one record.
@@ -232,14 +234,11 @@ impl Input {
         let code = status.to_string();
         let value = self.reader.tape.read(body.trim_start_matches('\u{feff}'));
         let value = value.ok().map(|value| if value.is_array() { value.at(0) } else { value });
-        match value {
-            Some(value) => {
-                let error = value.get("error");
-                let error = if error.is_null() { value } else { error };
-                error_chunk(error, Some(&code), sink);
-            }
-            None => drop(sink.chunk(Chunk::Error { message: "", code: Some(&code), retryable: retryable(&code) })),
-        }
+        let message = value.map(|value| {
+            let error = value.get("error");
+            error_message(if error.is_null() { value } else { error })
+        });
+        sink.fail(&message.unwrap_or_default(), &code, retryable(&code));
     }
 
     /// The stream was aborted: what is held will never be whole.
@@ -498,7 +497,7 @@ impl Reader {
             sink.fault(fault);
         }
         if let Some(message) = self.first_wrong.take().filter(|_| nothing_read) {
-            sink.chunk(Chunk::Error { message: &message, code: Some("no-records"), retryable: None });
+            sink.fail(&message, "no-records", None);
         }
     }
 }
@@ -512,30 +511,38 @@ fn fault(record: &[u8], offset: u64, reason: &'static str) -> Fault {
     Fault { stream: 0, offset, reason, excerpt: String::from_utf8_lossy(&record[..end]).into_owned() }
 }
 
-/// What an error object, or an error's bare text, says. A status is a better code than any that stands in it.
-pub(crate) fn error_chunk(error: Value<'_>, status: Option<&str>, sink: &mut impl ChunkSink) -> Effect {
-    const SHOWN: usize = 2048;
+/// What an error object, or an error's bare text, says as a chunk.
+pub(crate) fn error_chunk(error: Value<'_>, sink: &mut impl ChunkSink) -> Effect {
     let inner = error.get("error");
     let inner = if inner.is_object() { inner } else { error };
-    let message =
-        [error, inner.get("message"), error.get("message"), error.get("error"), inner.get("detail"), inner.get("msg")]
-            .into_iter()
-            .find_map(|value| value.str().filter(|text| !text.is_empty()))
-            .map(JsonStr::text)
-            .unwrap_or_else(|| {
-                let raw = if error.raw() == "{}" { "" } else { error.raw() };
-                let end = (0..=raw.len().min(SHOWN)).rev().find(|end| raw.is_char_boundary(*end)).unwrap_or(0);
-                Cow::Borrowed(raw.get(..end).unwrap_or_default())
-            });
-    let code = status.map(Cow::Borrowed);
-    let code = code.or_else(|| {
-        ["code", "type", "status"].into_iter().find_map(|name| {
-            let value = inner.get(name);
-            value.str().filter(|code| !code.is_empty()).map(JsonStr::text).or_else(|| value.number().map(Cow::Borrowed))
-        })
-    });
+    let mut code = None;
+    for name in ["status", "type", "code"] {
+        let value = inner.get(name);
+        let said = value.str().filter(|code| !code.is_empty()).map(JsonStr::text);
+        code = said.or_else(|| value.number().map(Cow::Borrowed)).or(code);
+    }
     let retryable = code.as_deref().and_then(retryable);
-    sink.chunk(Chunk::Error { message: &message, code: code.as_deref(), retryable })
+    sink.chunk(Chunk::Error { message: &error_message(error), code: code.as_deref(), retryable })
+}
+
+/// An error's words: its message under any of its names, or all of it as JSON.
+#[inline(never)]
+fn error_message(error: Value<'_>) -> Cow<'_, str> {
+    const SHOWN: usize = 2048;
+    if let Some(text) = error.str() {
+        return text.text();
+    }
+    for name in ["message", "error", "detail", "msg"] {
+        let value = error.get(name);
+        match value.str().filter(|text| !text.is_empty()) {
+            Some(text) => return text.text(),
+            None if value.is_object() => return error_message(value),
+            None => {}
+        }
+    }
+    let raw = error.raw();
+    let end = (0..=raw.len().min(SHOWN)).rev().find(|end| raw.is_char_boundary(*end)).unwrap_or(0);
+    Cow::Borrowed(raw.get(..end).filter(|raw| *raw != "{}").unwrap_or_default())
 }
 
 /// Whether the same request may succeed later, as far as a code tells: an HTTP status, or a provider's word.

@@ -481,7 +481,7 @@ impl OpenAiChat {
         record.note(self.flush(sink));
         self.errored = true;
         self.routing += 1;
-        record.note(super::error_chunk(error, None, sink));
+        record.note(super::error_chunk(error, sink));
     }
 
     fn read(&mut self, value: Value<'_>, record: &mut Record, sink: &mut impl ChunkSink) -> bool {
