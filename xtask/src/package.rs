@@ -134,12 +134,15 @@ fn remove(file: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Large functions inlined into their one caller, and values kept for reuse, make fewer bytes but a larger download.
+const SHRINK: [&str; 3] = ["-Oz", "--one-caller-inline-max-function-size=25", "--skip-pass=local-cse"];
+
 /// wasm-opt drops what is not needed and names; a module that did not shrink
 /// has not been through it.
 pub fn shrink(project: &Project, module: &Path) -> Result<()> {
     let wasm_opt = setup::wasm_opt(project)?;
     let before = fs::metadata(module)?.len();
-    run(Command::new(wasm_opt).arg("-Oz").arg(module).arg("-o").arg(module))?;
+    run(Command::new(wasm_opt).args(SHRINK).arg(module).arg("-o").arg(module))?;
     let after = fs::metadata(module)?.len();
     ensure!(after < before, "wasm-opt left {} at {after} bytes, from {before}", module.display());
     Ok(())
