@@ -151,8 +151,10 @@ pub enum Effect {
 pub enum Refusal {
     /// The cap on rows.
     Rows,
-    /// The cap on open blocks, as choices, calls and sources of one message are counted too.
+    /// The cap on open blocks, as choices and calls of one message are counted too.
     OpenBlocks,
+    /// The cap on the sources of a text.
+    Sources,
     /// The cap on the bytes of a text.
     TextBytes,
     /// The cap on the bytes of a call's arguments.
@@ -167,6 +169,7 @@ impl Refusal {
         match self {
             Refusal::Rows => "rows",
             Refusal::OpenBlocks => "open-blocks",
+            Refusal::Sources => "sources",
             Refusal::TextBytes => "text-bytes",
             Refusal::ToolInputBytes => "tool-input-bytes",
             Refusal::ArgumentsAfterEnd => "arguments-after-end",

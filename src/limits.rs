@@ -21,6 +21,8 @@ pub const PREVIEW_KEY_BYTES: usize = 1024;
 pub const OPEN_BLOCKS: usize = 1024;
 /// Rows of one chat.
 pub const ROWS: usize = 200_000;
+/// Sources of one text; a patch carries them all.
+pub const SOURCES: usize = 100;
 /// Faults kept for inspection; all are counted.
 pub const FAULTS: usize = 100;
 
@@ -53,6 +55,8 @@ pub struct Limits {
     pub open_blocks: usize,
     /// See [`ROWS`].
     pub rows: usize,
+    /// See [`SOURCES`].
+    pub sources: usize,
     /// See [`FAULTS`].
     pub faults: usize,
 }
@@ -70,6 +74,7 @@ impl Default for Limits {
             preview_key_bytes: PREVIEW_KEY_BYTES,
             open_blocks: OPEN_BLOCKS,
             rows: ROWS,
+            sources: SOURCES,
             faults: FAULTS,
         }
     }

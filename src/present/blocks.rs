@@ -23,8 +23,10 @@ pub(crate) struct Blocks {
     calls: Vec<Option<usize>>,
     call_blocks: Vec<CallBlock>,
     history: Vec<Block>,
-    /// Error rows that no wire stands behind.
+    /// Error rows that no wire stands behind: of this pass over the stream, and of the one before as long as this
+    /// one has brought nothing.
     failures: Vec<RowId>,
+    stale_failures: Vec<RowId>,
     /// In a replay: the block of the history that comes next.
     replay: Option<usize>,
     /// Rows that are streaming or preparing.
@@ -126,10 +128,8 @@ impl Blocks {
 
     /// What was shown stays, but for failures of the pass that ended; what comes now is compared with it from the
     /// start.
-    pub fn restart(&mut self, rows: &mut Rows) {
-        for row in self.failures.drain(..) {
-            rows.remove(row);
-        }
+    pub fn restart(&mut self) {
+        self.stale_failures.append(&mut self.failures);
         self.message = 0;
         self.message_id = None;
         self.in_message = 0;
@@ -146,6 +146,9 @@ impl Blocks {
 
     /// Takes a chunk that belongs to a message.
     pub fn chunk(&mut self, chunk: Chunk<'_>, stage: &mut Stage<'_>) -> Effect {
+        for row in self.stale_failures.drain(..) {
+            stage.rows.remove(row);
+        }
         match chunk {
             Chunk::MessageStart { id } => {
                 if !self.choices.is_empty() || self.errored {
@@ -194,6 +197,14 @@ impl Blocks {
     pub fn fail(&mut self, message: &str, code: &str, retryable: Option<bool>, stage: &mut Stage<'_>) {
         self.end_open(RowState::Interrupted, stage);
         self.errored = true;
+        // What failed in the same way again has its row already.
+        let same = |row: &RowId| {
+            let error = stage.rows.get(*row).and_then(|row| row.error.as_deref());
+            error.is_some_and(|error| error.message == message && error.code.as_deref() == Some(code))
+        };
+        if let Some(place) = self.stale_failures.iter().position(same) {
+            return self.failures.push(self.stale_failures.remove(place));
+        }
         let mut error = Some(ErrorInfo::boxed(message, Some(code), retryable));
         let (parent, now) = (self.parent, stage.now);
         let row = stage.rows.add(RowKind::Error, RowState::Done, &mut |row| {
@@ -565,7 +576,7 @@ impl Blocks {
 
     fn source(&mut self, choice: u32, url: &str, title: Option<&str>, stage: &mut Stage<'_>) -> Effect {
         let place = self.choice(choice);
-        let max = stage.limits.open_blocks;
+        let max = stage.limits.sources;
         let source = || Source { url: url.to_owned(), title: title.map(str::to_owned) };
         match self.choices[place].last_text {
             Some(id) => {
@@ -574,7 +585,7 @@ impl Blocks {
                     return Effect::None;
                 }
                 if row.sources.len() >= max {
-                    return Effect::Refused(Refusal::OpenBlocks);
+                    return Effect::Refused(Refusal::Sources);
                 }
                 stage.rows.change(id, |row| {
                     row.sources.push(source());

@@ -343,7 +343,7 @@ impl ChatRows {
     pub fn restart(&mut self, stream: StreamId) {
         let entry = &mut self.streams[stream.index()];
         entry.input.restart();
-        entry.blocks.restart(&mut self.rows);
+        entry.blocks.restart();
         entry.end = None;
         entry.last_news = self.now;
         self.show_activity();
@@ -428,11 +428,14 @@ impl ChatRows {
         self.rows.change(id, |row| {
             let mut changed = Changed::NONE;
             if let Some(tool) = row.tool.as_deref_mut() {
-                tool.is_error = is_error.then_some(true);
-                changed.add(Changed::IS_ERROR);
+                let is_error = is_error.then_some(true);
+                if std::mem::replace(&mut tool.is_error, is_error) != is_error {
+                    changed.add(Changed::IS_ERROR);
+                }
             }
-            if row.state != RowState::Cancelled {
-                row.state = if is_error { RowState::Failed } else { RowState::Done };
+            let state = if is_error { RowState::Failed } else { RowState::Done };
+            if row.state != RowState::Cancelled && row.state != state {
+                row.state = state;
                 row.ended_at = Some(now);
                 changed.add(Changed::STATE);
                 changed.add(Changed::ENDED_AT);
@@ -444,15 +447,15 @@ impl ChatRows {
     }
 
     fn set_output(&mut self, id: RowId, output: Option<&str>) {
-        if let Some(output) = output {
-            self.rows.change(id, |row| {
-                if let Some(tool) = row.tool.as_deref_mut() {
-                    tool.output = None;
-                }
-                Changed::OUTPUT
-            });
-            self.rows.append_output(id, output);
-        }
+        let shown = self.rows.get(id).and_then(|row| row.tool.as_deref()?.output.as_deref());
+        let Some(output) = output.filter(|output| Some(*output) != shown) else { return };
+        self.rows.change(id, |row| {
+            if let Some(tool) = row.tool.as_deref_mut() {
+                tool.output = None;
+            }
+            Changed::OUTPUT
+        });
+        self.rows.append_output(id, output);
     }
 
     /// The call's row, if its arguments were complete and it is in one of these states.

@@ -75,6 +75,7 @@ fn limits(value: &JsValue) -> Result<Limits, JsValue> {
         ("previewKeyBytes", &mut limits.preview_key_bytes),
         ("openBlocks", &mut limits.open_blocks),
         ("rows", &mut limits.rows),
+        ("sources", &mut limits.sources),
         ("faults", &mut limits.faults),
     ];
     know(value, "limits", &caps.each_ref().map(|(name, _)| *name))?;

@@ -125,6 +125,7 @@ export interface Limits {
   previewKeyBytes?: number;
   openBlocks?: number;
   rows?: number;
+  sources?: number;
   faults?: number;
 }
 

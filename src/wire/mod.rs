@@ -298,12 +298,15 @@ impl Input {
                 while at < bytes.len() {
                     if values.is_between_values() {
                         let space = skip_space(bytes, at) - at;
-                        let taken = space + reader.shortcut(&bytes[at + space..], sink);
+                        reader.advance(space);
+                        values.took(space);
+                        at += space;
+                        let taken = reader.shortcut(&bytes[at..], sink);
                         let whole = whole_line(&bytes[at + taken..]).map_or(0, |line| reader.whole_value(line, sink));
-                        if taken + whole > 0 {
-                            reader.advance(space + whole);
-                            values.took(taken + whole);
-                            at += taken + whole;
+                        reader.advance(whole);
+                        values.took(taken + whole);
+                        at += taken + whole;
+                        if space + taken + whole > 0 {
                             continue;
                         }
                     }

@@ -183,8 +183,9 @@ impl Values {
         while let Some(end) = memchr(b'\n', rest) {
             let line = rest[..end].trim_ascii();
             let mut scanner = Scanner::new(Strings::Strict, self.nesting);
-            if line.starts_with(b"{") && scanner.advance(line, &mut ()) == Progress::Done(line.len()) {
-                out(Piece::Value(line), offset(rest));
+            if line.starts_with(b"{") {
+                let whole = scanner.advance(line, &mut ()) == Progress::Done(line.len());
+                out(if whole { Piece::Value(line) } else { Piece::Broken(line) }, offset(rest));
             }
             rest = &rest[end + 1..];
         }
@@ -271,6 +272,7 @@ mod tests {
     #[test]
     fn a_line_swallowed_by_a_cut_value_is_read_after_all() {
         check("{\"a\":\n{\"b\":2}\n{\"c\":3}\n", &["broken {\"a\":", "{\"b\":2}", "{\"c\":3}"]);
+        check("{\"a\":\n{\"b\":\n{\"c\":3}\n{}\n", &["broken {\"a\":", "broken {\"b\":", "{\"c\":3}", "{}"]);
     }
 
     #[test]
