@@ -3,12 +3,14 @@
 
 #![allow(dead_code, unused_imports, reason = "every test crate takes its part of this")]
 
+mod generate;
 mod oracle;
 mod run;
 mod show;
 mod strict;
 mod wire;
 
+pub use generate::{Arguments, Fragment, Framing, Item, Stream, Wire, streams, tame_streams};
 pub use oracle::{Oracle, decode};
 pub use run::{
     Chat, Cuts, Outcome, Random, chat_with, check, check_faults, check_lines, check_open, outcome, outcome_with,

@@ -78,7 +78,7 @@ impl Oracle {
                 }
                 for (name, value) in patch {
                     match (name.as_str(), value) {
-                        ("id", _) => return Err("an id changes".into()),
+                        ("id" | "kind", _) => return Err("a row becomes another".into()),
                         ("tool", Value::Object(patch)) => patch_tool(&mut row["tool"], patch)?,
                         _ => set(row, name, value)?,
                     }
@@ -112,6 +112,9 @@ fn patch_tool(tool: &mut Value, patch: &Map<String, Value>) -> Result<(), String
         return Err("the tool patch is empty".into());
     }
     for (name, value) in patch {
+        if name == "callId" && tool.get("callId").is_some_and(|id| id != value) {
+            return Err("a call becomes another".into());
+        }
         let ("fields", Value::Object(news)) = (name.as_str(), value) else {
             set(tool, name, value)?;
             continue;
