@@ -5,7 +5,7 @@
 use crate::chunk::{CallNumber, Chunk, Effect, Finish, Refusal};
 use crate::json::ArgsReader;
 use crate::limits::Limits;
-use crate::present::rows::Rows;
+use crate::present::rows::{Rows, common_prefix};
 use crate::row::{Changed, ErrorInfo, Image, Message, Row, RowId, RowKind, RowState, Source};
 
 /// What one stream has shown.
@@ -619,15 +619,6 @@ fn grow_text(id: RowId, seen: &mut usize, text: &str, stage: &mut Stage<'_>) -> 
     };
     *seen = keep + text.len() - common;
     effect
-}
-
-/// Length of what two texts have in common at their start; a character is never cut.
-fn common_prefix(a: &str, b: &str) -> usize {
-    if a.is_empty() {
-        return 0;
-    }
-    let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-    (0..=same).rev().find(|at| b.is_char_boundary(*at)).unwrap_or(0)
 }
 
 fn set_truncated(row: &mut Row) -> Changed {

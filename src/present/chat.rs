@@ -169,6 +169,9 @@ impl ChunkSink for Presenter<'_> {
 
 impl StreamSink for Presenter<'_> {
     fn fault(&mut self, fault: Fault) {
+        if fault.reason == Refusal::OpenBlocks.code() {
+            self.stage.rows.note_open_blocks();
+        }
         self.faults.push(Fault { stream: self.stream, ..fault });
     }
 
@@ -447,15 +450,9 @@ impl ChatRows {
     }
 
     fn set_output(&mut self, id: RowId, output: Option<&str>) {
-        let shown = self.rows.get(id).and_then(|row| row.tool.as_deref()?.output.as_deref());
-        let Some(output) = output.filter(|output| Some(*output) != shown) else { return };
-        self.rows.change(id, |row| {
-            if let Some(tool) = row.tool.as_deref_mut() {
-                tool.output = None;
-            }
-            Changed::OUTPUT
-        });
-        self.rows.append_output(id, output);
+        if let Some(output) = output {
+            self.rows.replace_output(id, output);
+        }
     }
 
     /// The call's row, if its arguments were complete and it is in one of these states.

@@ -20,8 +20,8 @@ pub(crate) struct Rows {
     limits: Limits,
     /// A row appeared or ended since the last drain.
     urgent: bool,
-    /// The notice about the cap on rows stands.
-    full: bool,
+    /// The notices about the caps on rows and on open blocks stand.
+    full: [bool; 2],
     text: String,
     /// Bytes of text that ops carried.
     pub work: u64,
@@ -45,6 +45,7 @@ struct Shown {
     bytes: Option<u64>,
     quiet_since: Option<u64>,
     ended_at: Option<u64>,
+    is_error: Option<bool>,
     text: Extent,
     input: Extent,
     output: Extent,
@@ -55,16 +56,16 @@ struct Shown {
     fields_rewritten: bool,
 }
 
-/// How many bytes of a text were shown, and whether some of those were replaced since.
-#[derive(Debug, Clone, Copy, Default)]
+/// How many bytes of a text stand as they were shown, and what was shown after them and is replaced.
+#[derive(Debug, Default)]
 struct Extent {
     bytes: usize,
-    cut: bool,
+    cut: Option<String>,
 }
 
 impl Shown {
     fn of(row: &Row) -> Shown {
-        let extent = |text: Option<&String>| Extent { bytes: text.map_or(0, String::len), cut: false };
+        let extent = |text: Option<&String>| Extent { bytes: text.map_or(0, String::len), cut: None };
         let tool = row.tool.as_deref();
         let last = tool.and_then(|tool| tool.spans.last());
         Shown {
@@ -74,6 +75,7 @@ impl Shown {
             bytes: row.bytes,
             quiet_since: row.quiet_since,
             ended_at: row.ended_at,
+            is_error: tool.and_then(|tool| tool.is_error),
             text: extent(row.text.as_ref()),
             input: extent(tool.map(|tool| &tool.input)),
             output: extent(tool.and_then(|tool| tool.output.as_ref())),
@@ -95,7 +97,7 @@ impl Rows {
             reset: false,
             limits: *limits,
             urgent: false,
-            full: false,
+            full: [false; 2],
             text: String::new(),
             work: 0,
         }
@@ -127,14 +129,22 @@ impl Rows {
     /// says so.
     pub fn add(&mut self, kind: RowKind, state: RowState, fill: &mut dyn FnMut(&mut Row)) -> Option<RowId> {
         if self.len() >= self.limits.rows {
-            if !std::mem::replace(&mut self.full, true) {
-                let message = Message::new("limit.rows").with("rows", self.limits.rows.to_string());
-                let mut message = Some(message);
-                self.push(RowKind::Notice, RowState::Done, &mut |row| row.message = message.take());
-            }
+            self.note_cap(0, "limit.rows", self.limits.rows);
             return None;
         }
         self.push(kind, state, fill)
+    }
+
+    /// Says once that open blocks are at their cap.
+    pub fn note_open_blocks(&mut self) {
+        self.note_cap(1, "limit.open-blocks", self.limits.open_blocks);
+    }
+
+    fn note_cap(&mut self, which: usize, key: &'static str, max: usize) {
+        if !std::mem::replace(&mut self.full[which], true) {
+            let mut message = Some(Message::new(key).with("max", max.to_string()));
+            self.push(RowKind::Notice, RowState::Done, &mut |row| row.message = message.take());
+        }
     }
 
     #[inline(never)]
@@ -216,6 +226,21 @@ impl Rows {
         slot.keep_to_cap(whole, Refusal::TextBytes)
     }
 
+    /// Replaces the output of the row's call.
+    pub fn replace_output(&mut self, id: RowId, output: &str) -> Effect {
+        let Some(slot) = self.slot(id) else { return Effect::None };
+        let Some(tool) = slot.row.tool.as_deref_mut() else { return Effect::None };
+        let there = tool.output.as_deref().unwrap_or_default();
+        let keep = common_prefix(there, output);
+        if let Some(shown) = &mut slot.shown {
+            shown.output.cut_at(keep, there);
+        }
+        if let Some(there) = &mut tool.output {
+            there.truncate(keep);
+        }
+        self.append_output(id, output.get(keep..).unwrap_or_default())
+    }
+
     /// Appends to the arguments of the row's call, up to the cap, and reads them.
     pub fn append_input(&mut self, id: RowId, text: &str, reader: &mut ArgsReader) -> Effect {
         let max = self.limits.tool_input_bytes;
@@ -236,10 +261,11 @@ impl Rows {
     /// Replaces the row's text from byte `keep` on.
     pub fn replace_text(&mut self, id: RowId, keep: usize, text: &str) -> Effect {
         let Some(slot) = self.slot(id) else { return Effect::None };
-        slot.row.text.get_or_insert_default().truncate(keep);
+        let there = slot.row.text.get_or_insert_default();
         if let Some(shown) = &mut slot.shown {
-            shown.text.cut_at(keep);
+            shown.text.cut_at(keep, there);
         }
+        there.truncate(keep);
         self.append_text(id, text)
     }
 
@@ -247,12 +273,12 @@ impl Rows {
     pub fn replace_input(&mut self, id: RowId, keep: usize, text: &str, reader: &mut ArgsReader) -> Effect {
         let Some(slot) = self.slot(id) else { return Effect::None };
         let Some(tool) = slot.row.tool.as_deref_mut() else { return Effect::None };
-        tool.input.truncate(keep);
-        tool.spans.clear();
         if let Some(shown) = &mut slot.shown {
-            shown.input.cut_at(keep);
+            shown.input.cut_at(keep, &tool.input);
             shown.fields_rewritten = true;
         }
+        tool.input.truncate(keep);
+        tool.spans.clear();
         self.append_input(id, text, reader)
     }
 
@@ -268,7 +294,7 @@ impl Rows {
         for id in place.map(|place| self.order.split_off(place)).into_iter().flatten() {
             self.forget(id);
         }
-        self.full = false;
+        self.full = [false; 2];
         place.is_some()
     }
 
@@ -286,7 +312,7 @@ impl Rows {
         }
         self.order.clear();
         self.removed.clear();
-        self.full = false;
+        self.full = [false; 2];
         self.reset = true;
     }
 
@@ -337,16 +363,23 @@ fn is_busy(state: RowState) -> bool {
 }
 
 impl Extent {
-    fn cut_at(&mut self, keep: usize) {
-        if keep < self.bytes {
-            *self = Extent { bytes: keep, cut: true };
+    /// The text is about to be replaced from byte `keep` on.
+    fn cut_at(&mut self, keep: usize, text: &str) {
+        if let Some(tail) = text.get(keep..self.bytes).filter(|tail| !tail.is_empty()) {
+            self.cut.get_or_insert_default().insert_str(0, tail);
+            self.bytes = keep;
         }
     }
 
     /// The op's `keep` and what is new of `text`, if anything is.
     fn news<'a>(&mut self, text: &'a str) -> Option<(Option<u32>, &'a str)> {
         let new = text.get(self.bytes..).unwrap_or_default();
-        let keep = std::mem::take(&mut self.cut).then(|| utf16_len(text.strip_suffix(new).unwrap_or(text)));
+        let (keep, new) = match self.cut.take() {
+            // What was replaced was replaced by itself.
+            Some(cut) if new.starts_with(&cut) => (None, new.get(cut.len()..).unwrap_or_default()),
+            Some(_) => (Some(utf16_len(text.strip_suffix(new).unwrap_or(text))), new),
+            None => (None, new),
+        };
         self.bytes = text.len();
         (keep.is_some() || !new.is_empty()).then_some((keep, new))
     }
@@ -402,7 +435,7 @@ impl Slot {
                         append(AppendField::Output, keep, text);
                     }
                 }
-                output => shown.output = Extent { bytes: output.as_ref().map_or(0, String::len), cut: false },
+                output => shown.output = Extent { bytes: output.as_ref().map_or(0, String::len), cut: None },
             }
             let rewritten = std::mem::take(&mut shown.fields_rewritten);
             if rewritten && shown.fields > 0 {
@@ -418,6 +451,7 @@ impl Slot {
                 changed.add(Changed::FIELDS);
             }
         }
+        let is_error = row.tool.as_deref().and_then(|tool| tool.is_error);
         for (property, same) in [
             (Changed::STATE, shown.state == row.state),
             (Changed::BUSY, shown.busy == row.busy),
@@ -425,6 +459,7 @@ impl Slot {
             (Changed::BYTES, shown.bytes == row.bytes),
             (Changed::QUIET_SINCE, shown.quiet_since == row.quiet_since),
             (Changed::ENDED_AT, shown.ended_at == row.ended_at),
+            (Changed::IS_ERROR, shown.is_error == is_error),
         ] {
             if same {
                 changed.take_out(property);
@@ -441,6 +476,7 @@ impl Slot {
         shown.bytes = row.bytes;
         shown.quiet_since = row.quiet_since;
         shown.ended_at = row.ended_at;
+        shown.is_error = is_error;
         work
     }
 }
@@ -481,4 +517,13 @@ fn append(to: &mut String, text: &str, max: usize) -> bool {
     }
     to.push_str(text.get(..fits).unwrap_or_default());
     fits == text.len()
+}
+
+/// Length of what two texts have in common at their start; a character is never cut.
+pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
+    if a.is_empty() {
+        return 0;
+    }
+    let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    (0..=same).rev().find(|at| b.is_char_boundary(*at)).unwrap_or(0)
 }

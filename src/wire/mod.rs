@@ -129,8 +129,11 @@ struct Reader {
     usage_tape: Tape,
     templates: Templates,
     tally: Tally,
+    max_record: usize,
     /// Offset of the next byte.
     offset: u64,
+    /// The decoder has seen a record.
+    read: bool,
     /// The stream ended; what comes is late.
     late: bool,
     /// `[DONE]` came.
@@ -166,7 +169,9 @@ impl Input {
                 usage_tape: tape(),
                 templates: Templates::default(),
                 tally: Tally::default(),
+                max_record: limits.record_bytes,
                 offset: 0,
+                read: false,
                 late: false,
                 done: false,
                 preamble: Preamble::default(),
@@ -280,7 +285,8 @@ impl Input {
                             let start = reader.offset + (event.line - at) as u64;
                             let shape = reader.record(&bytes[event.payload.clone()], start, sink);
                             if let Some(shape) = shape {
-                                reader.templates.learn(&bytes[at..event.end], event.payload.start - at, shape);
+                                let place = event.payload.start - at..event.payload.end - at;
+                                reader.templates.learn(&bytes[at..event.end], place, shape);
                             }
                             reader.in_stray = false;
                             reader.advance(event.end - at);
@@ -355,7 +361,8 @@ impl Reader {
                 let text = std::str::from_utf8(&rest[..end]).ok()?;
                 rest.starts_with(b"{").then(|| usage_tape.index(text, 0).ok()).flatten()
             };
-            let Some(found) = self.templates.find(&bytes[at..], self.decoder.routing(), usage_end) else {
+            let found = self.templates.find(&bytes[at..], self.decoder.routing(), usage_end);
+            let Some(found) = found.filter(|found| found.record.len() <= self.max_record) else {
                 return at;
             };
             let mut effect = self.decoder.append(found.target, found.text, sink);
@@ -368,7 +375,7 @@ impl Reader {
                 Effect::Changed => Outcome::Applied,
                 Effect::Refused(refusal) => Outcome::Faulted(refusal.code()),
             };
-            let (record, start) = (&bytes[at..at + found.len], self.offset);
+            let (record, start) = (&bytes[at..at + found.len][found.record], self.offset);
             self.count(outcome, record, start, sink);
             self.in_stray = false;
             self.advance(found.len);
@@ -378,10 +385,10 @@ impl Reader {
 
     /// Reads the value at the start of a whole line; returns its length, 0 where the slow way has to look.
     fn whole_value(&mut self, line: &str, sink: &mut impl StreamSink) -> usize {
-        let Ok(end) = self.tape.index(line, 0) else { return 0 };
+        let Some(end) = self.tape.index(line, 0).ok().filter(|end| *end <= self.max_record) else { return 0 };
         let (start, value) = (self.offset, line.get(..end).unwrap_or_default());
         if let Some(shape) = self.read_indexed(value, value.as_bytes(), start, sink) {
-            self.templates.learn(value.as_bytes(), 0, shape);
+            self.templates.learn(value.as_bytes(), 0..end, shape);
         }
         end
     }
@@ -406,7 +413,7 @@ impl Reader {
     fn piece(&mut self, piece: Piece<'_>, start: u64, sink: &mut impl StreamSink) {
         match piece {
             Piece::Value(value) => drop(self.record(value, start, sink)),
-            Piece::Broken(line) => self.broken(line, start, "json", sink),
+            Piece::Broken(line, reason) => self.broken(line, start, reason, sink),
             Piece::TooLong(value) => self.count(Outcome::Faulted("too-long"), value, start, sink),
             Piece::Done => self.done = true,
         }
@@ -452,6 +459,7 @@ impl Reader {
                     sink.fault(fault);
                 }
                 self.tally.faulted += std::mem::take(&mut self.preamble.count);
+                self.read = true;
                 self.decoder.record(value, sink)
             }
         };
@@ -493,13 +501,12 @@ impl Reader {
 
     /// A body without a single record that could be read is an error to show; what stood there says which.
     fn end_without_record(&mut self, sink: &mut impl StreamSink) {
-        let nothing_read = self.tally.records() == self.tally.faulted;
         if let Some(fault) = std::mem::take(&mut self.preamble).faults.into_iter().next() {
             self.tally.faulted += 1;
             self.first_wrong = Some(fault.excerpt.clone());
             sink.fault(fault);
         }
-        if let Some(message) = self.first_wrong.take().filter(|_| nothing_read) {
+        if let Some(message) = self.first_wrong.take().filter(|_| !self.read) {
             sink.fail(&message, "no-records", None);
         }
     }

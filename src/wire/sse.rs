@@ -139,7 +139,8 @@ impl Sse {
     }
 
     fn keep(&mut self, bytes: &[u8]) {
-        let room = (self.max + 64).saturating_sub(self.line.len());
+        // Room for the field's name, and for what a fault shows.
+        let room = (self.max + super::EXCERPT_BYTES + 6).saturating_sub(self.line.len());
         self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 

@@ -38,6 +38,8 @@ struct Template {
     fixed: Vec<u8>,
     /// Where each fixed part ends in `fixed`, and the slot after it.
     parts: Vec<(usize, Slot)>,
+    /// Bytes of the event before and after its record.
+    around: (usize, usize),
 }
 
 /// A match: what the event appends, and where it ends.
@@ -46,6 +48,8 @@ pub(crate) struct Match<'a> {
     pub text: JsonStr<'a>,
     /// The usage object, if the template has one: JSON that is not read yet.
     pub usage: Option<&'a str>,
+    /// Where the record stands in the event.
+    pub record: Range<usize>,
     pub len: usize,
 }
 
@@ -90,8 +94,8 @@ impl Templates {
         None
     }
 
-    /// Learns from the event `event`, whose record starts at `record` in it.
-    pub fn learn(&mut self, event: &[u8], record: usize, shape: Shape) {
+    /// Learns from the event `event`, in which the record stands at `place`.
+    pub fn learn(&mut self, event: &[u8], place: Range<usize>, shape: Shape) {
         if self.off || event.len() > LONGEST {
             return;
         }
@@ -105,12 +109,13 @@ impl Templates {
             routing: shape.routing,
             fixed: Vec::with_capacity(event.len()),
             parts: Vec::with_capacity(shape.slots.len()),
+            around: (place.start, event.len() - place.end),
         };
         let mut at = 0;
         for (slot, range) in shape.slots {
-            template.fixed.extend_from_slice(&event[at..record + range.start]);
+            template.fixed.extend_from_slice(&event[at..place.start + range.start]);
             template.parts.push((template.fixed.len(), slot));
-            at = record + range.end;
+            at = place.start + range.end;
         }
         template.fixed.extend_from_slice(&event[at..]);
         self.known.retain(|known| known.target != template.target && known.routing == template.routing);
@@ -152,7 +157,8 @@ impl Template {
         let len = same(bytes, at, &self.fixed[fixed_at..])?;
         // An empty string appends nothing; the ordinary path knows what such an event is.
         let text = text.filter(|text: &JsonStr<'_>| !text.is_empty())?;
-        Some(Match { target: self.target, text, usage, len })
+        let record = self.around.0..len - self.around.1;
+        Some(Match { target: self.target, text, usage, record, len })
     }
 }
 

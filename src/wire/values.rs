@@ -11,8 +11,8 @@ use crate::json::{Progress, Scanner, Strings};
 pub(crate) enum Piece<'a> {
     /// A value, whole.
     Value(&'a [u8]),
-    /// Bytes up to a line end that are no value.
-    Broken(&'a [u8]),
+    /// Bytes up to a line end that are no value, and why.
+    Broken(&'a [u8], &'static str),
     /// A value longer than the cap; its first bytes.
     TooLong(&'a [u8]),
     /// The marker `[DONE]`.
@@ -26,6 +26,8 @@ pub(crate) struct Values {
     held: Vec<u8>,
     scanner: Scanner,
     mode: Mode,
+    /// Why the value that is skipped is broken.
+    reason: &'static str,
     max: usize,
     nesting: usize,
     /// Bytes of a `data:` prefix passed over where a value was due.
@@ -45,12 +47,25 @@ enum Mode {
     SkipLong,
 }
 
+/// A value that is no JSON.
+const JSON: &str = "json";
+
 impl Values {
     /// Framing that gives up values longer than `max` bytes or nested deeper than `nesting`; its first byte stands at
     /// `position`.
     pub fn new(max: usize, nesting: usize, position: u64) -> Self {
         let scanner = Scanner::new(Strings::Strict, nesting);
-        Values { held: Vec::new(), scanner, mode: Mode::Value, max, nesting, prefix: 0, position, held_at: position }
+        Values {
+            held: Vec::new(),
+            scanner,
+            mode: Mode::Value,
+            reason: JSON,
+            max,
+            nesting,
+            prefix: 0,
+            position,
+            held_at: position,
+        }
     }
 
     /// Whole values of this many bytes were read past the framing.
@@ -170,6 +185,7 @@ impl Values {
     /// The value held is broken at its end. If it spans lines, its first line is the broken record, and of the lines
     /// after it those that hold a whole value by themselves are read; the line on which it broke starts anew.
     fn give_up(&mut self, out: &mut impl FnMut(Piece<'_>, u64)) {
+        self.reason = if self.scanner.nested_too_deep() { "nesting" } else { JSON };
         let Some(first_end) = memchr(b'\n', &self.held) else {
             self.mode = Mode::Skip;
             return;
@@ -177,7 +193,7 @@ impl Values {
         let held = std::mem::take(&mut self.held);
         let held_at = self.held_at;
         self.start_over();
-        out(Piece::Broken(&held[..first_end]), held_at);
+        out(Piece::Broken(&held[..first_end], self.reason), held_at);
         let mut rest = &held[first_end + 1..];
         let offset = |rest: &[u8]| held_at + (held.len() - rest.len()) as u64;
         while let Some(end) = memchr(b'\n', rest) {
@@ -185,7 +201,7 @@ impl Values {
             let mut scanner = Scanner::new(Strings::Strict, self.nesting);
             if line.starts_with(b"{") {
                 let whole = scanner.advance(line, &mut ()) == Progress::Done(line.len());
-                out(if whole { Piece::Value(line) } else { Piece::Broken(line) }, offset(rest));
+                out(if whole { Piece::Value(line) } else { Piece::Broken(line, JSON) }, offset(rest));
             }
             rest = &rest[end + 1..];
         }
@@ -214,7 +230,7 @@ impl Values {
         match held.trim_ascii() {
             b"[DONE]" => out(Piece::Done, self.held_at),
             _ if long => out(Piece::TooLong(&held), self.held_at),
-            broken => out(Piece::Broken(broken), self.held_at),
+            broken => out(Piece::Broken(broken, std::mem::replace(&mut self.reason, JSON)), self.held_at),
         }
         self.recycle(held);
         end + 1
@@ -232,7 +248,7 @@ mod tests {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             seen.push(match piece {
                 Piece::Value(value) => text(value),
-                Piece::Broken(line) => format!("broken {}", text(line)),
+                Piece::Broken(line, _) => format!("broken {}", text(line)),
                 Piece::TooLong(_) => "too long".into(),
                 Piece::Done => "done".into(),
             });
