@@ -223,6 +223,23 @@ fn more_open_rows_than_open_blocks_are_faults() {
 }
 
 #[test]
+fn sources_over_the_cap_are_faults() {
+    let limits = Limits { sources: 2, ..Limits::default() };
+    let cited = |text: &str, citations: &str| {
+        format!(r#"{{"id":"r","choices":[{{"delta":{{"content":"{text}"}}}}],"citations":[{citations}]}}"#)
+    };
+    check(
+        limits,
+        sse([cited("a", r#""u","v""#), cited("b", r#""u","v","w""#), end("stop")]),
+        r#"text done "ab" sources u v"#,
+        &["sources"],
+    );
+    // The same where they come before the text.
+    let before = r#"{"id":"r","choices":[],"citations":["u","v","w"]}"#.to_owned();
+    check(limits, sse([before, content("a"), end("stop")]), r#"text done "a" sources u v"#, &["sources"]);
+}
+
+#[test]
 fn rows_over_the_cap_are_faults_and_one_notice_says_so() {
     let limits = Limits { rows: 2, ..Limits::default() };
     let reasoning = |text: &str| chunk(&format!(r#"{{"reasoning":"{text}"}}"#));
@@ -280,6 +297,7 @@ fn caps_of_nothing_hold_and_nothing_panics() {
         preview_fields: 0,
         preview_key_bytes: 0,
         open_blocks: 0,
+        sources: 0,
         rows: 0,
         faults: 0,
     };
@@ -304,6 +322,7 @@ fn caps_of_nothing_hold_and_nothing_panics() {
         Limits { preview_key_bytes: 0, ..all },
         Limits { open_blocks: 0, ..all },
         Limits { rows: 0, ..all },
+        Limits { sources: 0, ..all },
     ] {
         let outcome = outcome_with(Options { limits, ..Options::default() }, input.as_bytes());
         let shows = outcome.tally.faulted > 0

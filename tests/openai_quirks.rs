@@ -315,6 +315,12 @@ fn a_record_in_another_encoding_shows_with_replacement_characters_and_is_a_fault
     check_faults(input, "text done \"a\u{fffd}!\"", &["utf-8"]);
 }
 
+#[test]
+fn a_record_in_another_encoding_alone_is_no_empty_body() {
+    let input = b"data: {\"choices\":[{\"delta\":{\"content\":\"x\xe9y\"},\"finish_reason\":\"stop\"}]}\n\n";
+    check_faults(input, "text done \"x\u{fffd}y\"", &["utf-8"]);
+}
+
 // Chunk without `choices`.
 
 #[test]

@@ -6,8 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use chatrows::PanelName;
 use serde_json::{Map, Value, json};
 
-const PANELS_MAY_REPEAT: bool = true;
-
 /// Rows and panels as the ops have left them.
 #[derive(Debug, Default)]
 pub struct Oracle {
@@ -45,7 +43,7 @@ impl Oracle {
                 let panel = self.panels.entry(text(&op["name"])?).or_insert_with(|| json!({}));
                 let panel = panel.as_object_mut().ok_or("a panel is no object")?;
                 for (name, value) in op["patch"].as_object().ok_or("a panel's patch is no object")? {
-                    if panel.insert(name.clone(), value.clone()).as_ref() == Some(value) && !PANELS_MAY_REPEAT {
+                    if panel.insert(name.clone(), value.clone()).as_ref() == Some(value) {
                         return Err(format!("`{name}` was that before"));
                     }
                 }

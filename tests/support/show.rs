@@ -94,3 +94,12 @@ pub fn fields(row: &Value) -> String {
 pub fn unindent(text: &str) -> String {
     text.trim().lines().map(str::trim).collect::<Vec<_>>().join("\n")
 }
+
+/// The rows without their ids: a row that came and went in between has taken one.
+pub fn without_ids(rows: &Value) -> Value {
+    let mut rows = rows.clone();
+    for row in rows.as_array_mut().into_iter().flatten() {
+        row.as_object_mut().into_iter().for_each(|row| drop(row.remove("id")));
+    }
+    rows
+}

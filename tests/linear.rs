@@ -1,0 +1,216 @@
+//! Work is linear: twice the input costs twice the work, counted in bytes visited (`tally().work`), never in time. And
+//! for the work that the count could miss there are inputs on which anything quadratic would not end.
+
+#![cfg(not(target_arch = "wasm32"))]
+
+mod support;
+
+use chatrows::RowOp;
+use support::*;
+
+/// Work for each byte of input, and the chat. Drained after each piece, as a page would.
+fn work(input: &[u8], piece: usize) -> (f64, Chat) {
+    let mut chat = Chat::unwatched();
+    for piece in input.chunks(piece) {
+        chat.push(piece);
+        chat.chat.drain(&mut |_: RowOp<'_>| ());
+    }
+    chat.finish();
+    chat.chat.drain(&mut |_: RowOp<'_>| ());
+    (chat.chat.tally().work as f64 / input.len() as f64, chat)
+}
+
+/// `make(n)` makes an input of size n: the work for each byte is the same for n and for 4 n, within a few per cent,
+/// for pieces of the network's size and for small ones.
+#[track_caller]
+fn check(make: impl Fn(usize) -> Vec<u8>, n: usize) {
+    for piece in [16 << 10, 300] {
+        let (small, _) = work(&make(n), piece);
+        let (large, _) = work(&make(4 * n), piece);
+        assert!(large < small * 1.05 + 0.02, "{small} per byte grow to {large}, pieces of {piece}");
+        assert!(large < 8.0, "{large} per byte, pieces of {piece}");
+    }
+}
+
+fn deltas(count: usize, delta: impl Fn(usize) -> String) -> Vec<u8> {
+    sse((0..count).map(delta)).into_bytes()
+}
+
+/// One call with an argument of `bytes` bytes in deltas of 24.
+fn argument(bytes: usize) -> Vec<u8> {
+    let first =
+        call(r#"{"index":0,"id":"c","function":{"name":"f","arguments":"{\"path\":\"a.txt\",\"content\":\""}}"#);
+    let piece = call(r#"{"index":0,"function":{"arguments":"0123456789 abcdefghij\\\\n"}}"#);
+    let last = call(r#"{"index":0,"function":{"arguments":"\"}"}}"#);
+    let rest = [last, end("tool_calls")];
+    let pieces = std::iter::repeat_n(piece, bytes / 24);
+    sse(std::iter::once(first).chain(pieces).chain(rest)).into_bytes()
+}
+
+#[test]
+fn text() {
+    check(|n| deltas(n, |i| content(&format!("word {i} "))), 1000);
+}
+
+#[test]
+fn text_with_escapes_that_no_shortcut_takes() {
+    check(|n| deltas(n, |i| format!(r#"{{"n":{i},"choices":[{{"delta":{{"content":"w\n{i}"}}}}]}}"#)), 1000);
+}
+
+#[test]
+fn one_argument_in_small_deltas() {
+    // 256 KiB and 1 MiB.
+    check(argument, 256 << 10);
+    let (_, chat) = work(&argument(1 << 20), 16 << 10);
+    assert!(chat.lines().ends_with("whole"));
+}
+
+#[test]
+fn an_argument_of_many_values() {
+    check(
+        |n| {
+            let value = |i: usize| {
+                let start = if i == 0 { "[" } else { "," };
+                call(&format!(r#"{{"index":0,"id":"c","function":{{"arguments":"{start}{{\"k{i}\":{i}}}"}}}}"#))
+            };
+            deltas(n, value)
+        },
+        1000,
+    );
+}
+
+#[test]
+fn an_argument_that_repeats_its_keys() {
+    check(
+        |n| {
+            let value = |i: usize| {
+                let start = if i == 0 { "{" } else { "," };
+                call(&format!(r#"{{"index":0,"id":"c","function":{{"arguments":"{start}\"k\":{i}"}}}}"#))
+            };
+            deltas(n, value)
+        },
+        1000,
+    );
+}
+
+#[test]
+fn many_calls() {
+    // As many as may be open, in one response after the other.
+    check(
+        |n| {
+            let record = |i: usize| {
+                let (response, finish) = (i / 8, if i % 8 == 7 { "\"tool_calls\"" } else { "null" });
+                format!(
+                    r#"{{"id":"r{response}","choices":[{{"index":0,"delta":{{"tool_calls":[{{"index":{i},"id":"c{i}","function":{{"name":"f","arguments":"{{}}"}}}}]}},"finish_reason":{finish}}}]}}"#
+                )
+            };
+            deltas(n, record)
+        },
+        800,
+    );
+}
+
+#[test]
+fn many_responses() {
+    check(
+        |n| {
+            deltas(n, |i| {
+                format!(r#"{{"id":"r{i}","choices":[{{"delta":{{"content":"x"}},"finish_reason":"stop"}}]}}"#)
+            })
+        },
+        1000,
+    );
+}
+
+#[test]
+fn many_faults() {
+    check(|n| deltas(n, |_| "{\"a\":".to_owned()), 1000);
+    check(|n| deltas(n, |_| "nonsense".to_owned()), 1000);
+    check(|n| "<p>no stream</p>\n".repeat(n).into_bytes(), 1000);
+}
+
+#[test]
+fn bare_lines() {
+    check(|n| values((0..n).map(|i| content(&format!("word {i} ")))).into_bytes(), 1000);
+}
+
+#[test]
+fn bare_lines_that_break() {
+    let with = |broken: &'static str| {
+        move |n: usize| {
+            values([content("a"), end("stop")].into_iter().chain((0..n).map(|_| broken.to_owned()))).into_bytes()
+        }
+    };
+    for broken in ["{\"a\":", "{\"a\":\"x", "{\"a\":tru}", "[1,2", "nonsense", "{\"a\":{\"b\":[", "[", "data: {"] {
+        check(with(broken), 1000);
+    }
+}
+
+#[test]
+fn values_over_many_lines() {
+    check(|n| format!("{{\"choices\":[\n{}null]}}\n", "null,\n".repeat(n)).into_bytes(), 4000);
+    // One that never ends and one that breaks at its end.
+    check(|n| format!("{{\"a\":[\n{}", "1,\n".repeat(n)).into_bytes(), 4000);
+    check(|n| format!("{{\"a\":[\n{}x]}}\n", "1,\n".repeat(n)).into_bytes(), 4000);
+    check(|n| format!("{{\"a\":[\n{}x\n", "{\"b\":1},\n".repeat(n)).into_bytes(), 4000);
+}
+
+#[test]
+fn repeated_error_bodies() {
+    let error = r#"{"error":{"message":"busy","code":503}}"#;
+    check(|n| deltas(n, |_| error.to_owned()), 1000);
+    check(|n| values((0..n).map(|_| error)).into_bytes(), 1000);
+    check(|n| error.repeat(n).into_bytes(), 1000);
+}
+
+#[test]
+fn one_large_record() {
+    check(|n| sse([content(&"x".repeat(n))]).into_bytes(), 256 << 10);
+    check(|n| values([content(&"x".repeat(n))]).into_bytes(), 256 << 10);
+    check(|n| format!("data: {}\n\n", "data".repeat(n)).into_bytes(), 64 << 10);
+    check(|n| "data: 1\n".repeat(n).into_bytes(), 4000);
+}
+
+#[test]
+fn line_ends_without_lines() {
+    check(|n| "\r\n".repeat(n).into_bytes(), 10_000);
+    check(|n| format!("data: {{}}\n\n{}", "\r".repeat(n)).into_bytes(), 10_000);
+    check(|n| ": ping\n\n".repeat(n).into_bytes(), 4000);
+}
+
+#[test]
+fn a_replay_costs_as_much_as_the_stream() {
+    let run = |n: usize| {
+        let input = deltas(n, |i| content(&format!("word {i} ")));
+        let (first, mut chat) = work(&input, 4096);
+        chat.chat.restart(chat.stream);
+        for piece in input.chunks(4096) {
+            chat.push(piece);
+            chat.chat.drain(&mut |_: RowOp<'_>| ());
+        }
+        chat.chat.tally().work as f64 / input.len() as f64 / first
+    };
+    let (small, large) = (run(1000), run(4000));
+    // It goes the ordinary way, without the shortcut.
+    assert!(small < 4.0 && large < small * 1.05, "{small}, {large}");
+}
+
+#[test]
+fn many_streams_at_once() {
+    let run = |streams: usize| {
+        let mut chat = Chat::unwatched();
+        let all: Vec<_> = (0..streams).map(|_| chat.chat.stream(chatrows::Format::OpenAiChat)).collect();
+        let mut bytes = 0;
+        for round in 0..20 {
+            for stream in &all {
+                let record = sse([content(&format!("word {round} "))]);
+                bytes += record.len();
+                chat.chat.push(*stream, record.as_bytes());
+            }
+            chat.chat.drain(&mut |_: RowOp<'_>| ());
+        }
+        chat.chat.tally().work as f64 / bytes as f64
+    };
+    let (few, many) = (run(10), run(40));
+    assert!(many < few * 1.05, "{few} against {many}");
+}
