@@ -594,7 +594,10 @@ impl Blocks {
             }
             None => {
                 let waiting = &mut self.choices[place].sources;
-                if waiting.len() < max && waiting.iter().all(|known| known.url != url) {
+                if waiting.iter().all(|known| known.url != url) {
+                    if waiting.len() >= max {
+                        return Effect::Refused(Refusal::Sources);
+                    }
                     waiting.push(source());
                 }
                 Effect::None

@@ -35,6 +35,8 @@ struct Choice {
     /// Something came: a whole message after it only says it again.
     streamed: bool,
     speaking: Speaking,
+    /// Something of this speech went out.
+    said: bool,
     text: Half,
     reasoning: Half,
 }
@@ -151,6 +153,7 @@ impl OpenAiChat {
                 if self.choices[place].speaking != speaks {
                     flushed = self.stop_speaking(place, sink);
                     self.choices[place].speaking = speaks;
+                    self.choices[place].said = false;
                 }
                 let choice = &mut self.choices[place];
                 choice.streamed = true;
@@ -164,16 +167,24 @@ impl OpenAiChat {
                 None => return Effect::Refused(Refusal::OpenBlocks),
             },
         };
-        if let Some(plain) = text.borrowed(*half) {
-            return flushed.and(sink.chunk(target.chunk(plain)));
-        }
-        self.scratch.clear();
-        text.decode_into(&mut self.scratch, half);
-        if self.scratch.is_empty() {
+        let plain = match text.borrowed(*half) {
+            Some(plain) => plain,
+            None => {
+                self.scratch.clear();
+                text.decode_into(&mut self.scratch, half);
+                &self.scratch
+            }
+        };
+        if plain.is_empty() {
             // Half a character: it shows with its other half.
             return flushed;
         }
-        flushed.and(sink.chunk(target.chunk(&self.scratch)))
+        if let Target::Text { choice } | Target::Reasoning { choice } = target {
+            if let Some(choice) = self.choices.iter_mut().find(|known| known.index == choice) {
+                choice.said = true;
+            }
+        }
+        flushed.and(sink.chunk(target.chunk(plain)))
     }
 
     /// A half character of a block that closes stands alone.
@@ -572,6 +583,13 @@ impl Decoder for OpenAiChat {
     }
 
     fn finish(&mut self, sink: &mut impl ChunkSink) {
+        // Half a character that is all of its block so far is no block yet: where the next pass over the stream
+        // closes it decides its place.
+        for choice in &mut self.choices {
+            if !choice.said {
+                choice.speaking = Speaking::Nothing;
+            }
+        }
         self.flush(sink);
     }
 }
