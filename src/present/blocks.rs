@@ -362,12 +362,8 @@ impl Blocks {
                     effect = effect.and(self.reopen(place, row, stage));
                     if kind == BlockKind::Text {
                         self.choices[place].last_text = Some(row);
-                        let sources = std::mem::take(&mut self.choices[place].sources);
-                        if !sources.is_empty() {
-                            stage.rows.change(row, |row| {
-                                row.sources = sources;
-                                Changed::SOURCES
-                            });
+                        for Source { url, title } in std::mem::take(&mut self.choices[place].sources) {
+                            effect = effect.and(self.source(choice, &url, title.as_deref(), stage));
                         }
                     }
                 }
