@@ -1,4 +1,4 @@
-import type { ChatRows, PanelName, Row, RowKind, RowOp } from "./chatrows.js";
+import type { ChatRows, PanelName, Row, RowKind, RowOp, RowPatch } from "./chatrows.js";
 
 /** Panels as plain ops build them; `Panels` of the module is what they come to. */
 export interface PanelMap {
@@ -12,7 +12,7 @@ export interface OpReader {
   insert(id: number, before: number, row: Row): void;
   /** `field`: 0 `text`, 1 `tool.input`, 2 `tool.output`, from 3 on `tool.fields[field - 3].text`. */
   append(id: number, field: number, keep: number | undefined, text: string): void;
-  update(id: number, patch: Extract<RowOp, { op: "update" }>["patch"]): void;
+  update(id: number, patch: RowPatch): void;
   remove(id: number): void;
   panel(name: PanelName, patch: { [key: string]: unknown }): void;
 }

@@ -2,15 +2,16 @@
 // are checked: `cargo xtask test --only types` compiles it, nothing runs it.
 import init, {
   ChatRows,
+  ChatStream,
   initSync,
   type AppendField,
   type Cadence,
   type ChatOptions,
-  type ChatRowsApi,
   type ChatStats,
-  type ChatStream,
   type Fault,
   type FormatName,
+  type InitInput,
+  type InitOutput,
   type Limits,
   type Message,
   type PanelName,
@@ -23,11 +24,14 @@ import init, {
   type Stats,
   type StreamEnd,
   type StreamOptions,
+  type SyncInitInput,
   type Tool,
   type ToolField,
   type ToolRef,
   type Usage,
 } from "chatrows";
+import type * as Module from "chatrows";
+import type * as Renderer from "chatrows/rows.js";
 import {
   applyOps,
   mountRows,
@@ -43,24 +47,52 @@ import {
 /** Fails to compile unless the two types are the same. */
 function same<A, B>(_: [A] extends [B] ? ([B] extends [A] ? true : false) : false): void {}
 
-export async function start(module: WebAssembly.Module): Promise<ChatRowsApi> {
-  await init();
-  await init({ module_or_path: new URL("chatrows_bg.wasm", "https://example.org/") });
-  initSync({ module });
-  const limits: Limits = { recordBytes: 1024, toolInputBytes: 1024, nesting: 8, rows: 100, faults: 10 };
+// What is added is used below, too: a name that is missing here fails to compile.
+same<keyof typeof Module, "ChatRows" | "ChatStream" | "initSync" | "default">(true);
+same<keyof typeof Renderer, "applyOps" | "mountRows" | "readOps">(true);
+same<
+  keyof ChatRows,
+  | "abort" | "addUser" | "args" | "dispose" | "faults" | "finish" | "flush" | "free" | "locale" | "onFault"
+  | "panels" | "push" | "pushMessage" | "reset" | "rows" | "stats" | "stream" | "subscribe" | "subscribeBuffer"
+  | "toolProgress" | "toolResult" | "toolStarted" | "truncateFrom" | typeof Symbol.dispose
+>(true);
+same<
+  keyof ChatStream,
+  "abort" | "end" | "faults" | "finish" | "free" | "id" | "pipe" | "push" | "pushMessage" | "restart" | "stats"
+>(true);
+
+export async function start(module: WebAssembly.Module): Promise<ChatRows> {
+  const input: InitInput = new URL("chatrows_bg.wasm", "https://example.org/");
+  const bytes: SyncInitInput = module;
+  const output: InitOutput = await init();
+  await init({ module_or_path: input });
+  initSync({ module: bytes });
+  console.log(output.memory.buffer.byteLength);
+  const limits: Required<Limits> = {
+    recordBytes: 1024, recordValues: 100, toolInputBytes: 1024, textBytes: 1024, nesting: 8, previewDepth: 2,
+    previewFields: 10, previewKeyBytes: 64, openBlocks: 4, rows: 100, sources: 10, faults: 10,
+  };
   const format: FormatName = "openai-chat";
   const cadence: Cadence = "frame";
-  const options: ChatOptions = { format, cadence, limits };
+  const options: Required<ChatOptions> = { format, cadence, limits, locale: "de" };
   new ChatRows().dispose();
-  const chat: ChatRowsApi = new ChatRows(options);
+  new ChatRows({ cadence: 50 }).free();
+  const chat: ChatRows = new ChatRows(options);
+  same<string | undefined, typeof chat.locale>(true);
   // @ts-expect-error an unknown format is refused before it runs
   new ChatRows({ format: "nonsense" });
+  // @ts-expect-error so is an option that there is not
+  new ChatRows({ formats: "openai-chat" });
+  // @ts-expect-error a stream belongs to a chat, which makes it
+  new ChatStream();
   return chat;
 }
 
 export async function feed(chat: ChatRows, response: Response): Promise<StreamEnd> {
   chat.push("data: {}\n\n");
   chat.pushMessage({ choices: [] });
+  same<StreamEnd | null, ReturnType<typeof chat.finish>>(true);
+  console.log(chat.finish(), chat.abort(), chat.abort("the user left"));
   const user: number = chat.addUser("hello");
   const options: StreamOptions = { format: "openai-chat", parent: user };
   const stream: ChatStream = chat.stream(options);
@@ -71,19 +103,23 @@ export async function feed(chat: ChatRows, response: Response): Promise<StreamEn
   const abort = new AbortController();
   const piped = await stream.pipe(response, { signal: abort.signal });
   await stream.pipe(new ReadableStream<Uint8Array>());
-  const stats: Stats = piped.stats;
+  same<Stats, typeof piped.stats>(true);
+  const stats: Stats = stream.stats();
   const { total, faulted, late, skipped, applied, noop } = stats.records;
-  console.log(total === faulted + late + skipped + applied + noop);
+  console.log(stream.id, total === faulted + late + skipped + applied + noop, stats.bytes, stats.lateBytes, stats.pings);
   stream.restart();
   stream.restart({ from: "beginning" });
   stream.abort("cancelled");
   const end: StreamEnd | null = stream.end;
   const faults: Fault[] = stream.faults();
   faults.map(({ stream, offset, reason, excerpt }) => `${stream} ${offset} ${reason} ${excerpt}`);
-  return end ?? stream.finish() ?? piped.end;
+  stream.push("[DONE]");
+  const finished: StreamEnd = stream.finish();
+  stream.free();
+  return end ?? finished ?? piped.end;
 }
 
-export function runTools(chat: ChatRowsApi, stream: ChatStream): void {
+export function runTools(chat: ChatRows, stream: ChatStream): void {
   for (const row of chat.rows()) {
     const args: unknown = chat.args(row.id);
     const ref: ToolRef = row.tool?.callId ? { stream, callId: row.tool.callId } : row.id;
@@ -94,26 +130,49 @@ export function runTools(chat: ChatRowsApi, stream: ChatStream): void {
   }
 }
 
+/** Every property of a row, of which each that may be absent has to be asked for. */
 export function tell(row: Row): string {
-  const kind: RowKind = row.kind;
-  const state: RowState = row.state;
-  const message: Message | undefined = row.message;
-  const tool: Tool | undefined = row.tool;
+  const { id, kind, state, busy, key, parent, text, message, tool, bytes, quietSince, error, ...more }: Row = row;
+  const { images, files, sources, truncated, startedAt, endedAt, meta, ...rest } = more;
+  same<never, keyof typeof rest>(true);
+  same<RowKind, typeof kind>(true);
+  same<RowState, typeof state>(true);
+  same<Message | undefined, typeof message>(true);
+  same<Tool | undefined, typeof tool>(true);
   const fields: ToolField[] = tool?.fields ?? [];
-  const paths = fields.map((field) => `${field.path.join(".")}: ${field.text}${field.closed ? "" : "…"}`);
-  const parts = [kind, state, row.text, message?.key, tool?.name, tool?.input, row.bytes?.label, row.error?.message];
-  return [row.id, ...parts, ...paths, row.busy ? "…" : "", row.parent, row.truncated].join(" ");
+  const paths = fields.map(({ path, text, closed }) => `${path.join(".")}: ${text}${closed ? "" : "…"}`);
+  const call = [tool?.name, tool?.callId, tool?.title, tool?.input, tool?.inputDone, tool?.fieldsTruncated, tool?.output, tool?.isError];
+  const links = [images?.[0]?.url, files?.[0]?.name, sources?.[0]?.title];
+  const said = [message?.key, Object.keys(message?.params ?? {}), error?.message, error?.code, error?.retryable];
+  const times = [quietSince, startedAt, endedAt].map((time?: number) => time?.toFixed());
+  const marks = [busy ? "…" : "", key, parent, truncated, bytes?.count.toFixed(), bytes?.label.trim(), meta?.["choice"]];
+  return [id, kind, state, text, ...call, ...paths, ...links, ...said, ...times, ...marks].join(" ");
 }
 
-export function watch(chat: ChatRowsApi): () => void {
+/** A kind or a state more, and a renderer that lists them fails to compile here first. */
+const KINDS: { [K in RowKind]: true } = {
+  user: true, text: true, reasoning: true, tool: true, "tool-preparing": true, question: true, permission: true,
+  notice: true, error: true, retry: true, compaction: true, summary: true, image: true, custom: true,
+};
+const STATES: { [S in RowState]: true } = {
+  streaming: true, preparing: true, pending: true, running: true, done: true, failed: true, cancelled: true,
+  interrupted: true, expired: true,
+};
+const PANELS: { [P in PanelName]: true } = {
+  activity: true, plan: true, usage: true, commands: true, mode: true, queue: true, session: true,
+  connection: true, state: true,
+};
+console.log(KINDS, STATES, PANELS);
+
+export function watch(chat: ChatRows): () => void {
   let rows: readonly Row[] = [];
   let panels: PanelMap = {};
   const stop = chat.subscribe((ops: RowOp[]) => {
     ({ rows, panels } = applyOps(rows, panels, ops));
     for (const op of ops) {
       switch (op.op) {
-        case "insert": same<Row, typeof op.row>(true); break;
-        case "append": same<AppendField, typeof op.field>(true); break;
+        case "insert": same<Row, typeof op.row>(true); same<number | null, typeof op.before>(true); break;
+        case "append": same<AppendField, typeof op.field>(true); same<number | undefined, typeof op.keep>(true); break;
         case "update": same<RowPatch, typeof op.patch>(true); break;
         case "panel": same<PanelName, typeof op.name>(true); break;
         case "remove": case "reset": break;
@@ -122,14 +181,17 @@ export function watch(chat: ChatRowsApi): () => void {
     }
   });
   const now: Panels = chat.panels();
-  const usage: Usage | undefined = now.usage;
+  const taken: { rows: Row[]; panels: Panels } = applyOps(chat.rows(), now, []);
+  const { inputTokens, outputTokens, totalTokens, reasoningTokens, cachedTokens }: Usage = taken.panels.usage ?? {};
+  const tokens: (number | undefined)[] = [inputTokens, outputTokens, totalTokens, reasoningTokens, cachedTokens];
   const stats: ChatStats = chat.stats();
-  console.log(now.activity.state, usage?.inputTokens, stats.ops, stats.bytes, chat.faults().length);
+  console.log(now.activity.state === "idle", ...tokens, chat.faults().length);
+  console.log(stats.streams, stats.rows, stats.ops, stats.batches, stats.bytes, stats.lateBytes, stats.records.total);
   const stopFaults = chat.onFault((fault: Fault) => console.warn(fault.reason));
   return () => { stop(); stopFaults(); };
 }
 
-export function show(chat: ChatRowsApi, log: HTMLElement): RowsView {
+export function show(chat: ChatRows, log: HTMLElement): RowsView {
   const text: RowRenderer = (body, row, change) => {
     if (change.op === "remove") return;
     body.textContent = row.text ?? "";
@@ -141,16 +203,17 @@ export function show(chat: ChatRowsApi, log: HTMLElement): RowsView {
   return view;
 }
 
-export function readBuffer(chat: ChatRowsApi, reader: OpReader): () => void {
-  return chat.subscribeBuffer((words, text) => readOps(words, text, reader));
+export function readBuffer(chat: ChatRows, reader: OpReader): () => void {
+  return chat.subscribeBuffer((words: Uint32Array, text: string) => readOps(words, text, reader));
 }
 
-export function end(chat: ChatRows, view: RowsView): object {
-  const saved: object = chat.snapshot();
+export function end(chat: ChatRows, view: RowsView): void {
   chat.truncateFrom(1);
   chat.flush();
   chat.reset();
   view.unmount();
   chat.dispose();
-  return saved;
+  chat.free();
+  using other = new ChatRows();
+  other.push("");
 }
