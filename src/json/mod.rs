@@ -14,7 +14,7 @@ mod write;
 pub(crate) use args::key_text;
 pub use args::{ArgsReader, FieldKind, FieldSpan, Step};
 pub(crate) use record::skip_space;
-pub use record::{ReadError, ReadErrorKind, Tape, Value};
+pub use record::{ReadError, ReadErrorKind, Record, Tape, Value};
 pub use scan::{Container, Progress, Scanner, Strings, Tokens};
 pub use strings::{Half, JsonStr, decode_preview};
 pub(crate) use strings::{find_special, string_end};

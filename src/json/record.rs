@@ -10,9 +10,9 @@ use super::strings::{JsonStr, string_end};
 /// use chatrows::json::Tape;
 /// let mut tape = Tape::default();
 /// let record = tape.read(r#"{"choices":[{"delta":{"content":"hi"}}],"usage":null}"#).unwrap();
-/// let content = record.get("choices").at(0).get("delta").get("content");
+/// let content = record.root().get("choices").at(0).get("delta").get("content");
 /// assert_eq!(content.str().unwrap().text(), "hi");
-/// assert!(record.get("usage").get("total_tokens").str().is_none());
+/// assert!(record.root().get("usage").get("total_tokens").str().is_none());
 /// ```
 #[derive(Debug)]
 pub struct Tape {
@@ -83,18 +83,18 @@ impl Tape {
     ///
     /// # Errors
     /// Where the text is not what JSON.parse accepts, or passes a cap.
-    pub fn read<'a>(&'a mut self, text: &'a str) -> Result<Value<'a>, ReadError> {
+    pub fn read<'a>(&'a mut self, text: &'a str) -> Result<Record<'a>, ReadError> {
         let end = self.index(text, 0)?;
         let rest = skip_space(text.as_bytes(), end);
         if rest < text.len() {
             return Err(ReadError { at: rest, kind: ReadErrorKind::Trailing });
         }
-        Ok(self.root(text))
+        Ok(self.record(text))
     }
 
-    /// The value that the last successful [`Tape::index`] of `text` found.
-    pub(crate) fn root<'a>(&'a self, text: &'a str) -> Value<'a> {
-        Value { text, nodes: &self.nodes, at: 0 }
+    /// The record that the last successful [`Tape::index`] of `text` read.
+    pub(crate) fn record<'a>(&'a self, text: &'a str) -> Record<'a> {
+        Record { text, nodes: &self.nodes }
     }
 
     /// Indexes the one value that starts at `from`; returns where it ends.
@@ -259,34 +259,64 @@ fn number(bytes: &[u8], from: usize) -> Result<usize, usize> {
     if bytes.get(at).is_none_or(|byte| ends_number(*byte)) { Ok(at) } else { Err(at) }
 }
 
+/// A record that was read: its text and where its values stand.
+#[derive(Debug, Clone, Copy)]
+pub struct Record<'a> {
+    text: &'a str,
+    nodes: &'a [Node],
+}
+
+impl Record<'_> {
+    /// The record's value.
+    pub fn root(&self) -> Value<'_> {
+        Value { record: self, at: 0 }
+    }
+}
+
 /// A value of a record, or the absence of one. Every question has an answer: what is not there answers nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct Value<'a> {
-    text: &'a str,
-    nodes: &'a [Node],
-    at: usize,
+    // Two words, for values are handed around a lot.
+    record: &'a Record<'a>,
+    at: u32,
 }
 
-const ABSENT: usize = usize::MAX;
+const ABSENT: u32 = u32::MAX;
+
+/// The items of an array, or the members of an object two by two.
+struct Children<'a> {
+    parent: Value<'a>,
+    next: u32,
+    end: u32,
+}
+
+impl<'a> Children<'a> {
+    #[inline(never)]
+    fn next(&mut self) -> Option<Value<'a>> {
+        let value = self.parent.child(self.next);
+        let node = value.node().filter(|_| self.next < self.end)?;
+        self.next = node.next;
+        Some(value)
+    }
+}
 
 impl<'a> Value<'a> {
     fn node(self) -> Option<&'a Node> {
-        self.nodes.get(self.at)
+        self.record.nodes.get(self.at as usize)
     }
 
     fn kind(self) -> Option<Kind> {
         self.node().map(|node| node.kind)
     }
 
-    fn child(self, at: usize) -> Value<'a> {
+    fn child(self, at: u32) -> Value<'a> {
         Value { at, ..self }
     }
 
-    fn children(self, kind: Kind) -> std::ops::Range<usize> {
-        match self.node() {
-            Some(node) if node.kind == kind => self.at + 1..node.next as usize,
-            _ => 0..0,
-        }
+    #[inline(never)]
+    fn children(self, kind: Kind) -> Children<'a> {
+        let end = self.node().filter(|node| node.kind == kind).map_or(0, |node| node.next);
+        Children { parent: self, next: self.at.wrapping_add(1), end }
     }
 
     /// True unless the value is absent. A `null` exists.
@@ -310,6 +340,7 @@ impl<'a> Value<'a> {
     }
 
     /// The member called `key`, the last one where the key is repeated.
+    #[inline(never)]
     pub fn get(self, key: &str) -> Value<'a> {
         let mut found = ABSENT;
         for (name, value) in self.members() {
@@ -327,26 +358,18 @@ impl<'a> Value<'a> {
 
     /// The items of an array; of anything else, none.
     pub fn items(self) -> impl Iterator<Item = Value<'a>> {
-        let mut range = self.children(Kind::Array);
-        std::iter::from_fn(move || {
-            let value = self.child(range.next()?);
-            range.start = value.node()?.next as usize;
-            Some(value)
-        })
+        let mut items = self.children(Kind::Array);
+        std::iter::from_fn(move || items.next())
     }
 
     /// The members of an object in their order, repeated keys included; of anything else, none.
     pub fn members(self) -> impl Iterator<Item = (JsonStr<'a>, Value<'a>)> {
-        let mut range = self.children(Kind::Object);
-        std::iter::from_fn(move || {
-            let key = self.child(range.next()?).str()?;
-            let value = self.child(range.next()?);
-            range.start = value.node()?.next as usize;
-            Some((key, value))
-        })
+        let mut members = self.children(Kind::Object);
+        std::iter::from_fn(move || Some((members.next()?.str()?, members.next()?)))
     }
 
     /// The string, if it is one.
+    #[inline(never)]
     pub fn str(self) -> Option<JsonStr<'a>> {
         let node = self.node()?;
         let escaped = match node.kind {
@@ -354,7 +377,7 @@ impl<'a> Value<'a> {
             Kind::Escaped => true,
             _ => return None,
         };
-        Some(JsonStr::new(self.text.get(node.start as usize..node.end as usize)?, escaped))
+        Some(JsonStr::new(self.record.text.get(node.start as usize..node.end as usize)?, escaped))
     }
 
     /// The boolean, if it is one.
@@ -372,6 +395,7 @@ impl<'a> Value<'a> {
     }
 
     /// The number as a whole one from 0 to 2⁶⁴ − 1. `3.0` is one, `3.5`, `-1` and `"3"` are none.
+    #[inline(never)]
     pub fn u64(self) -> Option<u64> {
         let mut digits = self.number()?.bytes();
         let mut value = 0u64;
@@ -386,10 +410,11 @@ impl<'a> Value<'a> {
     }
 
     /// The value's text as it stands in the record; empty for what is absent. A string keeps its quotes.
+    #[inline(never)]
     pub fn raw(self) -> &'a str {
         let Some(node) = self.node() else { return "" };
         let quote = usize::from(matches!(node.kind, Kind::Plain | Kind::Escaped));
-        self.text.get(node.start as usize - quote..node.end as usize + quote).unwrap_or_default()
+        self.record.text.get(node.start as usize - quote..node.end as usize + quote).unwrap_or_default()
     }
 
     /// Where the value's content stands in the record's text: for a string, what is between the quotes.
@@ -450,7 +475,8 @@ mod tests {
     #[test]
     fn the_last_of_repeated_keys_counts_and_escaped_keys_are_the_same_key() {
         let mut tape = Tape::default();
-        let value = tape.read(r#"{"a":1,"b":2,"\u0061":3}"#).unwrap();
+        let record = tape.read(r#"{"a":1,"b":2,"\u0061":3}"#).unwrap();
+        let value = record.root();
         assert_eq!(value.get("a").u64(), Some(3));
     }
 
@@ -467,7 +493,8 @@ mod tests {
     #[test]
     fn wrong_types_answer_nothing() {
         let mut tape = Tape::default();
-        let value = tape.read(r#"{"a":"x","n":1.5,"z":null}"#).unwrap();
+        let record = tape.read(r#"{"a":"x","n":1.5,"z":null}"#).unwrap();
+        let value = record.root();
         assert!(value.get("a").get("b").at(3).get("c").str().is_none());
         assert!(value.get("n").u64().is_none() && value.get("n").str().is_none());
         assert!(value.get("z").exists() && value.get("z").is_null() && !value.get("y").exists());

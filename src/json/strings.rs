@@ -12,7 +12,7 @@ use std::borrow::Cow;
 /// let (mut half, mut text, mut tape) = (Half::default(), String::new(), Tape::default());
 /// for record in [r#""a\ud83d""#, r#""\ude00b""#] {
 ///     let value = tape.read(record).unwrap();
-///     value.str().unwrap().decode_into(&mut text, &mut half);
+///     value.root().str().unwrap().decode_into(&mut text, &mut half);
 /// }
 /// assert_eq!(text, "a😀b");
 /// ```

@@ -238,10 +238,11 @@ impl Input {
     pub fn error_body(&mut self, status: u16, body: &str, sink: &mut impl StreamSink) {
         let code = status.to_string();
         let value = self.reader.tape.read(body.trim_start_matches('\u{feff}'));
-        let value = value.ok().map(|value| if value.is_array() { value.at(0) } else { value });
-        let message = value.map(|value| {
+        let message = value.ok().map(|record| {
+            let value = record.root();
+            let value = if value.is_array() { value.at(0) } else { value };
             let error = value.get("error");
-            error_message(if error.is_null() { value } else { error })
+            error_message(if error.is_null() { value } else { error }).into_owned()
         });
         sink.fail(&message.unwrap_or_default(), &code, retryable(&code));
     }
@@ -367,7 +368,7 @@ impl Reader {
             };
             let mut effect = self.decoder.append(found.target, found.text, sink);
             if let Some(text) = found.usage {
-                let usage = self.decoder.usage(self.usage_tape.root(text));
+                let usage = self.decoder.usage(self.usage_tape.record(text).root());
                 effect = effect.and(sink.chunk(Chunk::Usage(usage)));
             }
             let outcome = match effect {
@@ -451,7 +452,8 @@ impl Reader {
 
     /// Hands the record that the tape holds to the decoder.
     fn read_indexed(&mut self, text: &str, bytes: &[u8], start: u64, sink: &mut impl StreamSink) -> Option<Shape> {
-        let value = self.tape.root(text);
+        let record = self.tape.record(text);
+        let value = record.root();
         let (mut outcome, shape) = match self.late {
             true => (Outcome::NoOp, None),
             false => {
