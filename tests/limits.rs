@@ -317,7 +317,6 @@ fn caps_of_nothing_hold_and_nothing_panics() {
         Limits { tool_input_bytes: 0, ..all },
         Limits { text_bytes: 0, ..all },
         Limits { nesting: 0, ..all },
-        Limits { preview_depth: 0, ..all },
         Limits { preview_fields: 0, ..all },
         Limits { preview_key_bytes: 0, ..all },
         Limits { open_blocks: 0, ..all },
