@@ -3,6 +3,7 @@
 //!
 //! What is built already from the same inputs is not built again.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -94,6 +95,7 @@ pub fn build(project: &Project, kind: Kind) -> Result<PathBuf> {
         .typescript(true)
         .generate(&folder)?;
     if kind == Kind::Release {
+        number_imports(&folder)?;
         shrink(project, &folder.join(MODULE))?;
     }
     for (name, bytes) in sources {
@@ -132,6 +134,35 @@ fn remove(file: &Path) -> Result<()> {
         fs::remove_file(file)?;
     }
     Ok(())
+}
+
+/// wasm-bindgen tells the functions between module and glue apart by hashes, which no compression shortens. Numbers
+/// of the same length do as well, and only these two files name them.
+fn number_imports(folder: &Path) -> Result<()> {
+    const DIGITS: usize = 16;
+    let (glue, module) = (folder.join(GLUE), folder.join(MODULE));
+    let mut script = fs::read_to_string(&glue)?;
+    let mut code = fs::read(&module)?;
+    let is_hash = |word: &str| word.len() == DIGITS && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let words = script.split(|c: char| !c.is_ascii_alphanumeric()).map(|word| word.trim_start_matches('h'));
+    let hashes: BTreeSet<String> = words.filter(|word| is_hash(word)).map(str::to_owned).collect();
+    for (number, hash) in hashes.iter().enumerate() {
+        let name = format!("{number:0DIGITS$}");
+        script = script.replace(hash.as_str(), &name);
+        let places: Vec<usize> = memmem(&code, hash.as_bytes()).collect();
+        ensure!(!places.is_empty(), "the glue names {hash}, the module does not");
+        for place in places {
+            code[place..place + DIGITS].copy_from_slice(name.as_bytes());
+        }
+    }
+    fs::write(glue, script)?;
+    fs::write(module, code)?;
+    Ok(())
+}
+
+/// Where `needle` stands in `bytes`.
+fn memmem<'a>(bytes: &'a [u8], needle: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    bytes.windows(needle.len()).enumerate().filter(move |(_, window)| *window == needle).map(|(place, _)| place)
 }
 
 /// Large functions inlined into their one caller, and values kept for reuse, make fewer bytes but a larger download.
