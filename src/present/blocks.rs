@@ -146,9 +146,6 @@ impl Blocks {
 
     /// Takes a chunk that belongs to a message.
     pub fn chunk(&mut self, chunk: Chunk<'_>, stage: &mut Stage<'_>) -> Effect {
-        for row in self.stale_failures.drain(..) {
-            stage.rows.remove(row);
-        }
         match chunk {
             Chunk::MessageStart { id } => {
                 if !self.choices.is_empty() || self.errored {
@@ -190,6 +187,13 @@ impl Blocks {
                 ended.and(effect)
             }
             Chunk::User { .. } | Chunk::Usage(_) => Effect::None,
+        }
+    }
+
+    /// This pass got further than what failed in the one before.
+    pub fn forget_stale_failures(&mut self, rows: &mut Rows) {
+        for row in self.stale_failures.drain(..) {
+            rows.remove(row);
         }
     }
 

@@ -178,6 +178,10 @@ impl StreamSink for Presenter<'_> {
     fn fail(&mut self, message: &str, code: &str, retryable: Option<bool>) {
         self.blocks.fail(message, code, retryable, &mut self.stage);
     }
+
+    fn begin(&mut self) {
+        self.blocks.forget_stale_failures(self.stage.rows);
+    }
 }
 
 impl Presenter<'_> {
@@ -298,6 +302,7 @@ impl ChatRows {
         }
         self.with(stream.index(), |input, presenter| {
             input.finish(presenter);
+            presenter.begin();
             presenter.blocks.end_open(RowState::Interrupted, &mut presenter.stage);
         });
         let entry = &mut self.streams[stream.index()];

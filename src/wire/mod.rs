@@ -54,6 +54,8 @@ pub(crate) trait StreamSink: ChunkSink {
     fn fault(&mut self, fault: Fault);
     /// The stream failed in a way that is no part of its wire: a replay knows nothing of it.
     fn fail(&mut self, message: &str, code: &str, retryable: Option<bool>);
+    /// The first record was read.
+    fn begin(&mut self);
 }
 
 /// What became of one record.
@@ -461,7 +463,9 @@ impl Reader {
                     sink.fault(fault);
                 }
                 self.tally.faulted += std::mem::take(&mut self.preamble.count);
-                self.read = true;
+                if !std::mem::replace(&mut self.read, true) {
+                    sink.begin();
+                }
                 self.decoder.record(value, sink)
             }
         };

@@ -69,6 +69,8 @@ struct Record {
     more: bool,
     usage: Option<std::ops::Range<usize>>,
     routed_by_position: bool,
+    /// A call fragment was read.
+    fragment: bool,
 }
 
 impl Record {
@@ -387,6 +389,8 @@ impl OpenAiChat {
         record: &mut Record,
         sink: &mut impl ChunkSink,
     ) {
+        // What one fragment does may change what the next one of its record means.
+        record.more |= std::mem::replace(&mut record.fragment, true);
         let id = said(fragment.get("id"));
         let name = said(function.get("name"));
         let index = fragment.get("index");
