@@ -130,6 +130,22 @@ pub struct Usage {
 }
 
 /// Takes chunks in the order of the wire.
+///
+/// ```
+/// use chatrows::{Chunk, ChunkSink, Effect};
+/// struct Words(usize);
+/// impl ChunkSink for Words {
+///     fn chunk(&mut self, chunk: Chunk<'_>) -> Effect {
+///         if let Chunk::Text { text, .. } = chunk {
+///             self.0 += text.split_whitespace().count();
+///         }
+///         Effect::None
+///     }
+/// }
+/// let mut words = Words(0);
+/// words.chunk(Chunk::Text { choice: 0, text: "two words" });
+/// assert_eq!(words.0, 2);
+/// ```
 pub trait ChunkSink {
     /// Takes one chunk. True if it changed anything that shows.
     fn chunk(&mut self, chunk: Chunk<'_>) -> Effect;
@@ -179,6 +195,12 @@ impl Refusal {
 
 impl Effect {
     /// The worse of two effects of one record.
+    ///
+    /// ```
+    /// use chatrows::{Effect, Refusal};
+    /// assert_eq!(Effect::None.and(Effect::Changed), Effect::Changed);
+    /// assert_eq!(Effect::Refused(Refusal::Rows).and(Effect::Changed), Effect::Refused(Refusal::Rows));
+    /// ```
     #[must_use]
     pub fn and(self, other: Effect) -> Effect {
         match self {

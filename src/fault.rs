@@ -3,6 +3,16 @@
 use crate::json::JsonWriter;
 
 /// One thing that was wrong with the input of a stream.
+///
+/// ```
+/// use chatrows::{ChatRows, Format, Options};
+/// let mut chat = ChatRows::new(Options::default());
+/// let stream = chat.stream(Format::OpenAiChat);
+/// chat.push(stream, b"data: {oops\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n");
+/// let fault = chat.faults().next().unwrap();
+/// assert_eq!((fault.offset, fault.reason, fault.excerpt.as_str()), (0, "json", "{oops"));
+/// assert_eq!(chat.rows().count(), 1); // the next record was read
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Number of the stream, from 1.
@@ -60,6 +70,15 @@ impl FaultLog {
 }
 
 /// What became of a stream's input. Every record is counted once, by its worst outcome.
+///
+/// ```
+/// use chatrows::{ChatRows, Format, Options};
+/// let mut chat = ChatRows::new(Options::default());
+/// let stream = chat.stream(Format::OpenAiChat);
+/// chat.push(stream, b": ping\n\ndata: {\"object\":\"something.else\"}\n\ndata: [DONE]\n\n");
+/// let tally = chat.stream_tally(stream);
+/// assert_eq!((tally.records(), tally.skipped, tally.pings), (1, 1, 1));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// Bytes that came in.

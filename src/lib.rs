@@ -1,9 +1,56 @@
-//! chatrows
+//! Partial messages of an AI agent in, chat rows out.
+//!
+//! A chat webview is fed by streams that are cut anywhere, repeat themselves and end half-way. This crate turns them
+//! into row operations: the smallest changes that keep a list of chat rows right. It has no clock, does no I/O and
+//! knows no JavaScript type outside `wasm`, the module that wraps it for the browser.
+//!
+//! ```
+//! use chatrows::{ChatRows, Format, Options, RowOp};
+//!
+//! let mut chat = ChatRows::new(Options::default());
+//! let stream = chat.stream(Format::OpenAiChat);
+//! chat.push(stream, b"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"call_1\",");
+//! chat.push(stream, b"\"function\":{\"name\":\"weather\",\"arguments\":\"{\\\"city\\\":\\\"Oslo\\\"}\"}}]}}]}\n\n");
+//!
+//! let mut inserted = 0;
+//! chat.drain(&mut |op: RowOp<'_>| inserted += usize::from(matches!(op, RowOp::Insert { .. })));
+//! assert_eq!(inserted, 1);
+//!
+//! let row = chat.rows().next().unwrap();
+//! let tool = row.tool.as_ref().unwrap();
+//! assert_eq!((tool.name.as_str(), row.state.name()), ("weather", "preparing"));
+//! assert_eq!(tool.fields().next().unwrap().1, "Oslo");
+//! assert_eq!(chat.args(row.id), None); // not before the wire says that the message ended
+//! ```
+//!
+//! # How it is made
+//!
+//! ```text
+//! bytes ─▶ wire ─▶ Chunk ─▶ present ─▶ RowOp ─▶ the page
+//! ```
+//!
+//! Everything is a function between three vocabularies, one file each: [`Chunk`] (`chunk.rs`, what arrived), [`Row`]
+//! and [`Panel`] (`row.rs`, what is on screen), [`RowOp`] (`op.rs`, what changes).
+//!
+//! | room | what it does |
+//! |---|---|
+//! | `json` | one record at a time, borrowed ([`json::Tape`]); arguments while they stream ([`json::ArgsReader`]); writing |
+//! | `wire` | framing (`sse`, `values`), one file a format (`openai_chat`), and the shortcut of the hot path (`template`) |
+//! | `text` | byte labels |
+//! | `present` | blocks to rows (`blocks`), rows to ops (`rows`), panels, when to hand out (`schedule`), the chat (`chat`) |
+//! | `wasm` | the classes that a page imports; their types are written in `types.ts` |
+//!
+//! `wire`, `json` and `text` know chunks; `present` knows chunks, rows and ops; nothing knows `wasm`.
+//!
+//! Three rules hold the rest together. A byte is visited a bounded number of times, however input is cut; the tests
+//! count ([`Tally::work`]). Malformed input is a state and never a failure: it becomes a [`Fault`], and the next
+//! record is read. A row's changes are only marked when they happen; [`ChatRows::drain`] compares each marked row with
+//! what was shown of it and writes the difference.
 
 mod chunk;
 mod fault;
 pub mod json;
-mod limits;
+pub mod limits;
 mod op;
 mod present;
 mod row;

@@ -89,7 +89,23 @@ impl Patch<'_> {
     }
 }
 
-/// Takes ops in their order.
+/// Takes ops in their order. A closure is one.
+///
+/// ```
+/// use chatrows::{ChatRows, Format, Options, RowOp};
+/// let mut chat = ChatRows::new(Options::default());
+/// let stream = chat.stream(Format::OpenAiChat);
+/// chat.push_message(stream, r#"{"choices":[{"delta":{"content":"Hel"}}]}"#);
+/// chat.drain(&mut |_: RowOp<'_>| {});
+/// chat.push_message(stream, r#"{"choices":[{"delta":{"content":"lo"}}]}"#);
+/// let mut appended = String::new();
+/// chat.drain(&mut |op: RowOp<'_>| {
+///     if let RowOp::Append { text, .. } = op {
+///         appended.push_str(text);
+///     }
+/// });
+/// assert_eq!(appended, "lo");
+/// ```
 pub trait RowSink {
     /// Takes one op.
     fn op(&mut self, op: RowOp<'_>);
@@ -157,6 +173,15 @@ impl RowOp<'_> {
 /// | update | `3, id, len` |
 /// | remove | `4, id` |
 /// | panel | `5, panel, len`; panel: index in [`PanelName::ALL`] |
+///
+/// ```
+/// use chatrows::{ChatRows, OpBuffer, Options};
+/// let mut chat = ChatRows::new(Options::default());
+/// chat.add_user("hi");
+/// let mut buffer = OpBuffer::default();
+/// chat.drain(&mut buffer);
+/// assert_eq!(buffer.words[..3], [1, 1, 0]); // insert row 1 at the end
+/// ```
 #[derive(Debug, Default)]
 pub struct OpBuffer {
     /// The numbers.

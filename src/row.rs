@@ -8,6 +8,12 @@ use crate::byte_label;
 use crate::json::{FieldSpan, JsonWriter, Raw, Step, key_text};
 
 /// A row's number: assigned once, never reused, never changed. From 1.
+///
+/// ```
+/// use chatrows::RowId;
+/// assert_eq!(RowId::new(7).unwrap().get(), 7);
+/// assert_eq!(RowId::new(0), None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowId(NonZeroU32);
 
@@ -117,6 +123,11 @@ impl RowState {
     }
 
     /// Whether nothing moves: neither streaming nor preparing nor running. A pending row is at rest.
+    ///
+    /// ```
+    /// use chatrows::RowState;
+    /// assert!(RowState::Pending.is_at_rest() && !RowState::Running.is_at_rest());
+    /// ```
     pub fn is_at_rest(self) -> bool {
         !matches!(self, RowState::Streaming | RowState::Preparing | RowState::Running)
     }
@@ -278,6 +289,11 @@ pub struct Source {
 }
 
 /// Which properties of a row changed: a set.
+///
+/// ```
+/// use chatrows::Changed;
+/// assert!(Changed::ALL.has(Changed::STATE) && Changed::NONE.is_none());
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Changed(u32);
 
@@ -351,6 +367,14 @@ impl Row {
     }
 
     /// The row as JSON text.
+    ///
+    /// ```
+    /// use chatrows::{ChatRows, Options};
+    /// let mut chat = ChatRows::new(Options::default());
+    /// let id = chat.add_user("hello").unwrap();
+    /// let json = chat.row(id).unwrap().to_json();
+    /// assert!(json.starts_with(r#"{"id":1,"kind":"user","state":"done","busy":false,"text":"hello""#));
+    /// ```
     pub fn to_json(&self) -> String {
         let mut json = JsonWriter::default();
         self.write_json(&mut json);

@@ -296,10 +296,11 @@ impl Tokens for Sink<'_> {
             }
             return;
         }
-        if let Some(frame) = self.preview.frames.pop() {
-            if frame.count == 0 && !self.preview.frames.is_empty() {
-                self.field(FieldKind::Raw, frame.start, end, true);
-            }
+        if let Some(frame) = self.preview.frames.pop()
+            && frame.count == 0
+            && !self.preview.frames.is_empty()
+        {
+            self.field(FieldKind::Raw, frame.start, end, true);
         }
     }
 
@@ -324,19 +325,19 @@ impl Tokens for Sink<'_> {
     }
 
     fn string_grew(&mut self, end: usize) {
-        if self.preview.growing {
-            if let Some(field) = self.fields.last_mut() {
-                field.shown_end = end as u32;
-            }
+        if self.preview.growing
+            && let Some(field) = self.fields.last_mut()
+        {
+            field.shown_end = end as u32;
         }
     }
 
     fn string_end(&mut self, end: usize) {
         self.string_grew(end);
-        if std::mem::take(&mut self.preview.growing) {
-            if let Some(field) = self.fields.last_mut() {
-                field.closed = true;
-            }
+        if std::mem::take(&mut self.preview.growing)
+            && let Some(field) = self.fields.last_mut()
+        {
+            field.closed = true;
         }
     }
 
@@ -482,7 +483,7 @@ mod tests {
     fn a_prefix_that_parses_is_not_final() {
         assert_eq!(read(&["1"]), (String::new(), true));
         assert_eq!(read(&["1", "0"]), (String::new(), true));
-        assert_eq!(read(&["{\"a\":1}", "   ", "{"]).1, false);
+        assert!(!read(&["{\"a\":1}", "   ", "{"]).1);
     }
 
     #[test]

@@ -55,6 +55,13 @@ pub enum Progress {
 }
 
 /// The resumable grammar of one JSON value.
+///
+/// ```
+/// use chatrows::json::{Progress, Scanner, Strings};
+/// let mut scanner = Scanner::new(Strings::Strict, 256);
+/// assert_eq!(scanner.advance(br#"{"a":[1,"#, &mut ()), Progress::Open);
+/// assert_eq!(scanner.advance(br#"2]} {"b":3}"#, &mut ()), Progress::Done(11));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Scanner {
     state: State,
@@ -150,11 +157,11 @@ impl Scanner {
 
     /// The input ends here: a number at the top level ends with it. True if the value is whole and well-formed.
     pub fn finish(&mut self, sink: &mut dyn Tokens) -> bool {
-        if let (State::Number(number), true) = (self.state, self.open.is_empty()) {
-            if number.may_end() {
-                self.state = State::Done;
-                sink.scalar(self.start, self.position);
-            }
+        if let (State::Number(number), true) = (self.state, self.open.is_empty())
+            && number.may_end()
+        {
+            self.state = State::Done;
+            sink.scalar(self.start, self.position);
         }
         self.state == State::Done && !self.malformed
     }

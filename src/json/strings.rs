@@ -114,6 +114,12 @@ impl PartialEq<str> for JsonStr<'_> {
 
 /// Decodes the piece `raw` of a string that is still arriving, leniently: an escape that is none stays as written.
 /// The piece must not end inside an escape or between two halves (see `FieldSpan::shown_end`).
+///
+/// ```
+/// let mut text = String::new();
+/// chatrows::json::decode_preview(r"a\tb C:\d", &mut text);
+/// assert_eq!(text, "a\tb C:\\d");
+/// ```
 pub fn decode_preview(raw: &str, out: &mut String) {
     let mut half = Half::default();
     decode(raw, out, &mut half);

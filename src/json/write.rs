@@ -3,7 +3,12 @@
 
 use super::strings::find_special;
 
-/// JSON text that is known to be valid, such as a value taken whole from a record.
+/// JSON text that is known to be valid.
+///
+/// ```
+/// let raw = chatrows::json::Raw::written(|json| json.string("a\"b"));
+/// assert_eq!(raw.as_str(), r#""a\"b""#);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Raw(Box<str>);
 

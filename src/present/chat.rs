@@ -111,7 +111,7 @@ pub(crate) const QUIET_MILLIS: u64 = 5000;
 
 /// One chat.
 ///
-/// Bytes go in per stream, cut anywhere; [`ChatRows::drain`] writes what changed into a [`RowSink`]. There is no clock
+/// Bytes go in per stream, cut anywhere; [`ChatRows::drain`] writes what changed into a [`RowSink`](crate::RowSink). There is no clock
 /// inside: [`ChatRows::set_now`] tells the time, [`ChatRows::due`] answers when to drain.
 ///
 /// ```
@@ -296,6 +296,15 @@ impl ChatRows {
 
     /// The stream's source ended: an unterminated last record counts; what is open becomes interrupted unless the
     /// wire had ended it. Idempotent; answers how the stream ended.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, End, Format, Options, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// chat.push(stream, br#"{"choices":[{"delta":{"content":"Hel"}}]}"#);
+    /// assert_eq!(chat.finish(stream), End::Interrupted);
+    /// assert_eq!(chat.rows().next().unwrap().state, RowState::Interrupted);
+    /// ```
     pub fn finish(&mut self, stream: StreamId) -> End {
         if let Some(end) = self.end(stream) {
             return end;
@@ -315,6 +324,16 @@ impl ChatRows {
 
     /// Ends the stream: what is not at its end becomes cancelled, calls that wait to run among it. Answers how the
     /// stream ended: an abort after the end changes nothing.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, End, Format, Options, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// chat.push(stream, br#"{"choices":[{"delta":{"content":"Hel"}}]}"#);
+    /// assert_eq!(chat.abort(stream), End::Cancelled);
+    /// chat.push(stream, br#"{"choices":[{"delta":{"content":"lo"}}]}"#); // late: counted and dropped
+    /// assert_eq!(chat.rows().next().unwrap().text.as_deref(), Some("Hel"));
+    /// ```
     pub fn abort(&mut self, stream: StreamId) -> End {
         if let Some(end) = self.end(stream) {
             return end;
@@ -348,6 +367,18 @@ impl ChatRows {
 
     /// Opens the stream again for a replay from its beginning: what it brings is compared with what stands, by
     /// position, and leaves it as it was; what goes beyond it is new.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, End, Format, Options, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// chat.push(stream, br#"{"choices":[{"delta":{"content":"Hel"}}]}"#);
+    /// chat.finish(stream); // the connection broke
+    /// chat.restart(stream);
+    /// chat.push(stream, br#"{"choices":[{"delta":{"content":"Hel"}}]}{"choices":[{"delta":{"content":"lo"}}]}"#);
+    /// assert_eq!(chat.rows().count(), 1);
+    /// assert_eq!(chat.rows().next().unwrap().text.as_deref(), Some("Hello"));
+    /// ```
     pub fn restart(&mut self, stream: StreamId) {
         let entry = &mut self.streams[stream.index()];
         entry.input.restart();
@@ -369,6 +400,13 @@ impl ChatRows {
     }
 
     /// Shows what the user said. The first wire that repeats it means this row. None once the cap on rows is reached.
+    ///
+    /// ```
+    /// use chatrows::{ChatRows, Options, RowKind};
+    /// let mut chat = ChatRows::new(Options::default());
+    /// let id = chat.add_user("hello").unwrap();
+    /// assert_eq!(chat.row(id).unwrap().kind, RowKind::User);
+    /// ```
     pub fn add_user(&mut self, text: &str) -> Option<RowId> {
         let row = add_user(&mut self.rows, text, self.now, None)?;
         self.unechoed.push(row);
@@ -425,6 +463,18 @@ impl ChatRows {
 
     /// The tool ended. Without `output` what it showed so far stands. A call that was cancelled takes its output and
     /// stays cancelled.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, End, Format, Options, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// let call = r#"{"choices":[{"delta":{"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#;
+    /// chat.push_message(stream, call);
+    /// let call = ToolRef::Call(stream, "c");
+    /// chat.tool_started(call).unwrap();
+    /// chat.tool_result(call, Some("42"), false).unwrap();
+    /// assert_eq!(chat.rows().next().unwrap().state, RowState::Done);
+    /// ```
     ///
     /// # Errors
     /// The call is unknown, or was never executable.

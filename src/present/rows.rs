@@ -399,10 +399,10 @@ impl Slot {
     fn read_input(&mut self, reader: &mut ArgsReader) {
         let Some(tool) = self.row.tool.as_deref_mut() else { return };
         reader.advance(&tool.input, &mut tool.spans);
-        if reader.take_rewritten() {
-            if let Some(shown) = &mut self.shown {
-                shown.fields_rewritten = true;
-            }
+        if reader.take_rewritten()
+            && let Some(shown) = &mut self.shown
+        {
+            shown.fields_rewritten = true;
         }
         if reader.preview_truncated() != tool.fields_truncated {
             tool.fields_truncated = reader.preview_truncated();

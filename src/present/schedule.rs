@@ -12,6 +12,15 @@ pub enum Cadence {
 }
 
 /// When the page should drain next.
+///
+/// ```
+/// use chatrows::{ChatRows, Due, Options, RowOp};
+/// let mut chat = ChatRows::new(Options::default());
+/// chat.add_user("hi");
+/// assert_eq!(chat.due(false), Due::Frame);
+/// chat.drain(&mut |_: RowOp<'_>| {});
+/// assert_eq!(chat.due(false), Due::Never);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
     /// Nothing is pending.

@@ -37,6 +37,13 @@ impl Format {
 
     /// The format of this name.
     ///
+    /// ```
+    /// use chatrows::Format;
+    /// assert_eq!(Format::named("openai-chat"), Ok(Format::OpenAiChat));
+    /// assert_eq!(Format::named("x").unwrap_err(), "unknown format x; the formats are: openai-chat");
+    /// ```
+    ///
+    ///
     /// # Errors
     /// A sentence that lists the names there are.
     pub fn named(name: &str) -> Result<Format, String> {

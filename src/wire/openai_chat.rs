@@ -181,10 +181,10 @@ impl OpenAiChat {
             // Half a character: it shows with its other half.
             return flushed;
         }
-        if let Target::Text { choice } | Target::Reasoning { choice } = target {
-            if let Some(choice) = self.choices.iter_mut().find(|known| known.index == choice) {
-                choice.said = true;
-            }
+        if let Target::Text { choice } | Target::Reasoning { choice } = target
+            && let Some(choice) = self.choices.iter_mut().find(|known| known.index == choice)
+        {
+            choice.said = true;
         }
         flushed.and(sink.chunk(target.chunk(plain)))
     }

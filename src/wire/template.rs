@@ -82,13 +82,13 @@ impl Templates {
     ) -> Option<Match<'a>> {
         for index in 0..self.known.len() {
             let template = &self.known[index];
-            if template.routing == routing {
-                if let Some(found) = template.read(bytes, &mut usage_end) {
-                    self.known.swap(0, index);
-                    self.unpaid = 0;
-                    self.matches += 1;
-                    return Some(found);
-                }
+            if template.routing == routing
+                && let Some(found) = template.read(bytes, &mut usage_end)
+            {
+                self.known.swap(0, index);
+                self.unpaid = 0;
+                self.matches += 1;
+                return Some(found);
             }
         }
         None
@@ -101,7 +101,7 @@ impl Templates {
         }
         self.unpaid = self.unpaid.saturating_add(1);
         // After eight templates that none matched, one event in sixteen is still tried.
-        if self.unpaid > 8 && self.unpaid % 16 != 0 {
+        if self.unpaid > 8 && !self.unpaid.is_multiple_of(16) {
             return;
         }
         let mut template = Template {
