@@ -3,7 +3,7 @@
 //! replay of the stream finds them again by position and leaves the rows as they were.
 
 use crate::chunk::{CallNumber, Chunk, Effect, Finish, Refusal};
-use crate::json::ArgsReader;
+use crate::json::{ArgsReader, Raw};
 use crate::limits::Limits;
 use crate::present::rows::{Rows, common_prefix};
 use crate::row::{Changed, ErrorInfo, Image, Message, Row, RowId, RowKind, RowState, Source};
@@ -234,15 +234,24 @@ impl Blocks {
         effect
     }
 
-    /// The user stopped the stream: whatever is not at its end is cancelled, calls that wait among it.
-    pub fn cancel(&mut self, stage: &mut Stage<'_>) {
-        self.end_open(RowState::Cancelled, stage);
-        for place in 0..self.history.len() {
-            let row = self.history[place].row;
-            if stage.rows.get(row).is_some_and(|row| matches!(row.state, RowState::Pending | RowState::Running)) {
-                self.set_state(row, RowState::Cancelled, stage);
+    /// The user stopped the stream: whatever is not at its end is cancelled, calls that wait among it. A reason is
+    /// kept as the rows' `meta.reason`.
+    pub fn cancel(&mut self, reason: Option<&str>, stage: &mut Stage<'_>) {
+        let unended: Vec<RowId> = self.history.iter().map(|block| block.row).collect();
+        for id in unended {
+            let state = stage.rows.get(id).map(|row| row.state);
+            if state.is_none_or(|state| state.is_at_rest() && state != RowState::Pending) {
+                continue;
             }
+            if let Some(reason) = reason {
+                stage.rows.change(id, |row| {
+                    row.meta.push(("reason", Raw::written(|json| json.string(reason))));
+                    Changed::META
+                });
+            }
+            self.set_state(id, RowState::Cancelled, stage);
         }
+        self.end_open(RowState::Cancelled, stage);
     }
 
     /// Sets or clears the time since when nothing has come, on rows that prepare.
@@ -326,7 +335,7 @@ impl Blocks {
             row.started_at = Some(now);
             row.ended_at = state.is_at_rest().then_some(now);
             if choice > 0 {
-                row.meta.push(("choice", crate::json::Raw::written(|json| json.number(u64::from(choice)))));
+                row.meta.push(("choice", Raw::written(|json| json.number(u64::from(choice)))));
             }
             fill(row);
         });

@@ -335,12 +335,17 @@ impl ChatRows {
     /// assert_eq!(chat.rows().next().unwrap().text.as_deref(), Some("Hel"));
     /// ```
     pub fn abort(&mut self, stream: StreamId) -> End {
+        self.abort_because(stream, None)
+    }
+
+    /// [`ChatRows::abort`] with a reason, which the cancelled rows keep as `meta.reason`.
+    pub fn abort_because(&mut self, stream: StreamId, reason: Option<&str>) -> End {
         if let Some(end) = self.end(stream) {
             return end;
         }
         self.with(stream.index(), |input, presenter| {
             input.abort();
-            presenter.blocks.cancel(&mut presenter.stage);
+            presenter.blocks.cancel(reason, &mut presenter.stage);
         });
         self.streams[stream.index()].end = Some(End::Cancelled);
         self.show_activity();

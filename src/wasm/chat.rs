@@ -47,12 +47,12 @@ impl JsChatRows {
 
     #[wasm_bindgen(skip_typescript)]
     pub fn finish(&self) -> Result<JsValue, JsValue> {
-        self.end_default(ChatRows::finish)
+        self.end_default(&ChatRows::finish)
     }
 
     #[wasm_bindgen(skip_typescript)]
-    pub fn abort(&self) -> Result<JsValue, JsValue> {
-        self.end_default(ChatRows::abort)
+    pub fn abort(&self, reason: Option<String>) -> Result<JsValue, JsValue> {
+        self.end_default(&|chat, stream| chat.abort_because(stream, reason.as_deref()))
     }
 
     #[wasm_bindgen(skip_typescript)]
@@ -168,7 +168,7 @@ impl JsChatRows {
         Ok(stream)
     }
 
-    fn end_default(&self, end: fn(&mut ChatRows, StreamId) -> End) -> Result<JsValue, JsValue> {
+    fn end_default(&self, end: &dyn Fn(&mut ChatRows, StreamId) -> End) -> Result<JsValue, JsValue> {
         let mut core = self.shared.change()?;
         Ok(match core.default {
             Some(stream) => JsValue::from_str(end(&mut core.chat, stream).name()),

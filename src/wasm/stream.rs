@@ -54,8 +54,9 @@ impl JsChatStream {
     }
 
     #[wasm_bindgen(skip_typescript)]
-    pub fn abort(&self) -> Result<JsValue, JsValue> {
-        Ok(JsValue::from_str(self.shared.change()?.chat.abort(self.id).name()))
+    pub fn abort(&self, reason: Option<String>) -> Result<JsValue, JsValue> {
+        let mut core = self.shared.change()?;
+        Ok(JsValue::from_str(core.chat.abort_because(self.id, reason.as_deref()).name()))
     }
 
     #[wasm_bindgen(skip_typescript)]

@@ -190,7 +190,10 @@ export class ChatStream {
   pushMessage(message: object): void;
   /** The source ended; what is still open becomes interrupted unless the wire had ended it. Idempotent. */
   finish(): StreamEnd;
-  /** Ends the stream: what is open, and calls that wait to run, become cancelled. After the end it changes nothing. */
+  /**
+   * Ends the stream: what is open, and calls that wait to run, become cancelled. After the end it changes nothing.
+   * A reason is kept as the rows' `meta.reason`.
+   */
   abort(reason?: string): StreamEnd;
   /** Opens the stream again for a replay of what it already brought: rows stay, only what is new changes them. */
   restart(options?: { from: "beginning" }): void;
