@@ -78,9 +78,8 @@ fn comments_are_ignored_and_counted_as_signs_of_life() {
 
 #[test]
 fn a_comment_inside_an_event_is_ignored() {
-    let input = format!(
-        "data: {{\"choices\":\n: ping\ndata: [{{\"delta\":{{\"content\":\"a\"}},\"finish_reason\":\"stop\"}}]}}\n\n"
-    );
+    let input = "data: {\"choices\":\n: ping\ndata: [{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}]}\n\n"
+        .to_string();
     check(input, r#"text done "a""#);
 }
 

@@ -109,7 +109,7 @@ impl Chat {
             every => {
                 self.apply();
                 self.batches += 1;
-                if self.batches % every == 0 {
+                if self.batches.is_multiple_of(every) {
                     self.compare(&[]);
                 }
             }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use fantoccini::{Client, ClientBuilder};
 use futures_util::FutureExt;
 use hyper_util::client::legacy::connect::HttpConnector;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use serve::{Mount, Server};
 
 use crate::Page;
@@ -41,6 +41,32 @@ const DRIVER_START: Duration = Duration::from_secs(30);
 /// Two browsers at once would share the cores and be late for everything.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
+/// What the reader has set in the system or the browser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// Nothing.
+    Default,
+    /// Less motion.
+    ReducedMotion,
+    /// Dark colours.
+    Dark,
+}
+
+impl Reader {
+    /// Adds the setting to the browser's part of `webdriver.json`.
+    fn apply(self, browser: &Browser, options: &mut Value) {
+        let (argument, preference) = match self {
+            Reader::Default => return,
+            Reader::ReducedMotion => ("--force-prefers-reduced-motion", "ui.prefersReducedMotion"),
+            Reader::Dark => ("--blink-settings=preferredColorScheme=0", "ui.systemUsesDarkTheme"),
+        };
+        match browser.driver {
+            "geckodriver" => options["prefs"][preference] = json!(1),
+            _ => options["args"].as_array_mut().expect("args").push(json!(argument)),
+        }
+    }
+}
+
 /// Runs a test in each browser, on the demo as `cargo xtask demo` serves it.
 ///
 /// # Panics
@@ -48,13 +74,18 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// `target/screens`; when the page has met problems; when the package is not
 /// built or a driver is missing.
 pub fn each_browser(test: impl AsyncFn(&Page)) {
+    each_browser_of(Reader::Default, test);
+}
+
+/// Runs a test in each browser, as [`each_browser`] does, for a reader with a setting.
+pub fn each_browser_of(reader: Reader, test: impl AsyncFn(&Page)) {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let server = serve_demo();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for browser in &BROWSERS {
         let driver = Driver::start(browser);
         runtime.block_on(async {
-            let client = driver.session(browser).await;
+            let client = driver.session(browser, reader).await;
             let page = Page::new(client.clone(), server.url(), browser.name);
             let run = async {
                 test(&page).await;
@@ -123,10 +154,11 @@ impl Driver {
         driver
     }
 
-    async fn session(&self, browser: &Browser) -> Client {
+    async fn session(&self, browser: &Browser, reader: Reader) -> Client {
         let capabilities = fs::read(root().join("webdriver.json")).expect("webdriver.json");
         let mut capabilities: Map<String, Value> = serde_json::from_slice(&capabilities).expect("webdriver.json");
         capabilities.retain(|key, _| key == browser.options);
+        reader.apply(browser, &mut capabilities[browser.options]);
         ClientBuilder::new(HttpConnector::new())
             .capabilities(capabilities)
             .connect(&format!("http://127.0.0.1:{}", self.port))

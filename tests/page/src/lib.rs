@@ -6,9 +6,11 @@
 //! and that server, driver and browser are gone at the end, however it ends.
 
 mod browser;
+mod demo;
 mod page;
 
-pub use browser::each_browser;
+pub use browser::{Reader, each_browser, each_browser_of};
+pub use demo::{ShownRow, Wire};
 pub use fantoccini::Locator;
 pub use fantoccini::elements::Element;
 pub use page::Page;

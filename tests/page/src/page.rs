@@ -2,10 +2,12 @@
 //! Every question that is not answered in time ends the test, with the
 //! question in its message.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use fantoccini::actions::{WheelAction, WheelActions};
 use fantoccini::elements::Element;
 use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
@@ -23,11 +25,12 @@ pub struct Page {
     client: Client,
     base: String,
     browser: &'static str,
+    opened: Cell<bool>,
 }
 
 impl Page {
     pub(crate) fn new(client: Client, base: String, browser: &'static str) -> Page {
-        Page { client, base, browser }
+        Page { client, base, browser, opened: Cell::new(false) }
     }
 
     /// `chromium` or `firefox`.
@@ -40,8 +43,11 @@ impl Page {
         &self.client
     }
 
-    /// Opens a page of the demo: `""` is its start.
+    /// Opens a page of the demo: `""` is its start. The one that is left must have met no problem.
     pub async fn goto(&self, path: &str) {
+        if self.opened.replace(true) {
+            self.assert_no_problems().await;
+        }
         let url = format!("{}{path}", self.base);
         self.client.goto(&url).await.unwrap_or_else(|error| panic!("{url}: {error}"));
     }
@@ -110,11 +116,53 @@ impl Page {
         serde_json::from_value(problems).expect("window.__problems")
     }
 
+    /// Waits for a problem that the test has caused, and takes it from the page's list.
+    pub async fn take_problem(&self, start: &str) -> String {
+        self.wait_until(start, async || self.problems().await.iter().any(|problem| problem.starts_with(start))).await;
+        let body = "const at = window.__problems.findIndex((problem) => problem.startsWith(arguments[0])); \
+                    return window.__problems.splice(at, 1)[0];";
+        self.call(body, vec![json!(start)]).await.as_str().unwrap_or_default().to_owned()
+    }
+
     /// # Panics
     /// When the page has met a problem, or collects none.
     pub async fn assert_no_problems(&self) {
         let problems = self.problems().await;
         assert!(problems.is_empty(), "the page has met problems: {problems:#?}");
+    }
+
+    /// Opens the demo in a window of its own that is so narrow.
+    pub async fn open_narrow(&self, width: u32) {
+        self.goto("").await;
+        let before = self.client.windows().await.expect("windows");
+        let open = "window.open(location.href, '', `popup,width=${arguments[0]},height=740`);";
+        self.call(open, vec![json!(width)]).await;
+        self.wait_until("a window", async || self.client.windows().await.is_ok_and(|now| now.len() > before.len())).await;
+        let windows = self.client.windows().await.expect("windows");
+        let narrow = windows.into_iter().find(|window| !before.contains(window)).expect("a window");
+        self.client.switch_to_window(narrow).await.expect("the window");
+        self.wait_for("document.querySelector('#app[data-ready]')").await;
+        self.wait_for(&format!("innerWidth === {width}")).await;
+    }
+
+    /// Turns the mouse wheel over an element, by so many pixels down.
+    pub async fn wheel(&self, selector: &str, pixels: i64) {
+        let centre = "const box = document.querySelector(arguments[0]).getBoundingClientRect(); \
+                      return [box.x + box.width / 2, box.y + box.height / 2].map(Math.round);";
+        let centre = self.call(centre, vec![json!(selector)]).await;
+        let (x, y): (i64, i64) = serde_json::from_value(centre).expect("a place");
+        let mut wheel = WheelActions::new("wheel".to_owned());
+        wheel.push(WheelAction::Scroll { duration: None, x, y, delta_x: 0, delta_y: pixels });
+        self.client.perform_actions(wheel).await.expect("a turn of the wheel");
+    }
+
+    /// A file for the page to open, of this content.
+    pub fn temporary_file(&self, name: &str, content: &str) -> PathBuf {
+        let folder = target().join("tmp");
+        fs::create_dir_all(&folder).expect("target/tmp");
+        let file = folder.join(name);
+        fs::write(&file, content).expect("a file in target/tmp");
+        file.canonicalize().expect("its path")
     }
 
     /// Leaves a picture of the page as `target/screens/NAME-BROWSER.png`.
@@ -151,6 +199,6 @@ fn xpath(role: &str, name: &str) -> String {
     format!(
         "//*[(@role='{role}' or not(@role) and ({tag})) and (@aria-label={name} or \
          not(@aria-label) and (normalize-space()={name} or \
-         @id=//label[normalize-space()={name}]/@for or ancestor::label[normalize-space(text())={name}]))]"
+         @id=//label[normalize-space()={name}]/@for or ancestor::label[normalize-space(text())={name} or normalize-space(span)={name}]))]"
     )
 }
