@@ -311,6 +311,8 @@ impl Input {
                 }
             }
             Framing::Values(values) => {
+                // The text from here to the line's end, found once a line: many values may stand on one.
+                let mut line = Line::default();
                 while at < bytes.len() {
                     if values.is_between_values() {
                         let space = skip_space(bytes, at) - at;
@@ -318,7 +320,8 @@ impl Input {
                         values.took(space);
                         at += space;
                         let taken = reader.shortcut(&bytes[at..], sink);
-                        let whole = whole_line(&bytes[at + taken..]).map_or(0, |line| reader.whole_value(line, sink));
+                        let text = line.rest(bytes, at + taken);
+                        let whole = text.map_or(0, |text| reader.whole_value(text, sink));
                         reader.advance(whole);
                         values.took(taken + whole);
                         at += taken + whole;
@@ -335,13 +338,26 @@ impl Input {
     }
 }
 
-/// The text of the line that starts `bytes`, if the line is whole and holds an object.
-fn whole_line(bytes: &[u8]) -> Option<&str> {
-    if bytes.first() != Some(&b'{') {
-        return None;
+/// A line of a slice, as text.
+#[derive(Default)]
+struct Line<'a> {
+    start: usize,
+    end: usize,
+    /// None where the line is not whole or no text.
+    text: Option<&'a str>,
+}
+
+impl<'a> Line<'a> {
+    /// The text from `at` to the end of its line, if that is in `bytes` and an object may start it.
+    fn rest(&mut self, bytes: &'a [u8], at: usize) -> Option<&'a str> {
+        if at >= self.end {
+            let len = memchr::memchr(b'\n', &bytes[at..]);
+            self.start = at;
+            self.end = len.map_or(bytes.len(), |len| at + len);
+            self.text = len.and_then(|len| std::str::from_utf8(&bytes[at..at + len]).ok());
+        }
+        self.text?.get(at - self.start..).filter(|text| text.starts_with('{'))
     }
-    let end = memchr::memchr(b'\n', bytes)?;
-    std::str::from_utf8(&bytes[..end]).ok()
 }
 
 impl Reader {
@@ -393,7 +409,7 @@ impl Reader {
         }
     }
 
-    /// Reads the value at the start of a whole line; returns its length, 0 where the slow way has to look.
+    /// Reads the value at the start of a line; returns its length, 0 where the slow way has to look.
     fn whole_value(&mut self, line: &str, sink: &mut impl StreamSink) -> usize {
         let Some(end) = self.tape.index(line, 0).ok().filter(|end| *end <= self.max_record) else { return 0 };
         let (start, value) = (self.offset, line.get(..end).unwrap_or_default());
