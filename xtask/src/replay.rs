@@ -65,7 +65,8 @@ fn replay(args: Vec<String>) -> Result<String, String> {
                 _ => return Err("--cut takes a whole number from 1".into()),
             },
             "--cut-seed" => {
-                cut = Cut::Seed(value("--cut-seed")?.parse().map_err(|_| "--cut-seed takes a whole number".to_owned())?);
+                cut =
+                    Cut::Seed(value("--cut-seed")?.parse().map_err(|_| "--cut-seed takes a whole number".to_owned())?);
             }
             "--no-finish" => finish = false,
             option if option.starts_with("--") => return Err(format!("unknown option {option}")),
