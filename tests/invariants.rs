@@ -68,6 +68,18 @@ fn decoded(raw: &str) -> String {
     String::from_utf16_lossy(&units)
 }
 
+/// What these bytes come to, with or without the shortcut of the hot path.
+fn with_shortcut(shortcut: bool, bytes: &[u8], cuts: Cuts) -> Outcome {
+    let mut chat = Chat::unwatched();
+    if !shortcut {
+        chat.chat.without_shortcut(chat.stream);
+    }
+    chat.feed(bytes, cuts);
+    chat.finish();
+    assert!(shortcut || chat.chat.tally().shortcuts == 0);
+    chat.outcome()
+}
+
 proptest! {
     #![proptest_config(config(192))]
 
@@ -121,17 +133,9 @@ proptest! {
         // Neighbours that are alike are what the shortcut waits for.
         let items = stream.items.iter().flat_map(|item| std::iter::repeat_n(item.clone(), repeat)).collect();
         let bytes = Stream { items, ..stream }.wire().bytes;
-        let mut plain = Chat::unwatched();
-        plain.chat.without_shortcut(plain.stream);
-        plain.feed(&bytes, Cuts::Whole);
-        plain.finish();
-        prop_assert_eq!(plain.chat.tally().shortcuts, 0);
-        let expected = plain.outcome();
+        let expected = with_shortcut(false, &bytes, Cuts::Whole);
         for cuts in [Cuts::Whole, Cuts::Seed(seed)] {
-            let mut chat = Chat::unwatched();
-            chat.feed(&bytes, cuts);
-            chat.finish();
-            prop_assert_eq!(&chat.outcome(), &expected);
+            prop_assert_eq!(&with_shortcut(true, &bytes, cuts), &expected);
         }
     }
 
@@ -447,6 +451,40 @@ proptest! {
         }
         chat.drain();
         prop_assert!(row_values(&chat).iter().all(is_at_rest), "{:?}: {}", end, chat.lines());
+    }
+}
+
+/// 2: equal bytes may mean another call than before. Every two fragments that a call can be told by, one after the
+/// other and repeated: the shortcut routes them as the ordinary way does.
+#[test]
+fn the_shortcut_routes_calls_as_the_ordinary_way_does() {
+    let mut fragments = Vec::new();
+    for id in ["", r#""id":"a","#, r#""id":"b","#] {
+        for index in ["", r#""index":0,"#, r#""index":1,"#] {
+            for name in ["", r#""name":"f","#, r#""name":"g","#] {
+                for arguments in [r#""""#, r#""[""#, "[1]"] {
+                    fragments.push(format!(r#"{{{id}{index}"function":{{{name}"arguments":{arguments}}}}}"#));
+                }
+            }
+        }
+    }
+    let summary = |shortcut: bool, bytes: &[u8]| {
+        let mut chat = Chat::unwatched();
+        if !shortcut {
+            chat.chat.without_shortcut(chat.stream);
+        }
+        chat.push(bytes);
+        chat.finish();
+        chat.summary()
+    };
+    for first in &fragments {
+        for second in &fragments {
+            let both = [call(&format!("{first},{second}")), call(&format!("{first},{second}"))];
+            for records in [&[call(first), call(first), call(second), call(second), call(first)][..], &both] {
+                let bytes = values(records);
+                assert_eq!(summary(true, bytes.as_bytes()), summary(false, bytes.as_bytes()), "{bytes}");
+            }
+        }
     }
 }
 

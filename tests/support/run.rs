@@ -170,7 +170,7 @@ impl Chat {
     }
 
     /// All that the chat has come to, as text.
-    fn summary(&self) -> String {
+    pub fn summary(&self) -> String {
         let (faults, counts) = (self.chat.faults().collect::<Vec<_>>(), self.counts());
         format!("{}\n{}\n{faults:?}\n{counts:?}", self.chat.rows_json(), self.chat.panels_json())
     }
