@@ -77,8 +77,8 @@ fn carried(recording: &str) -> Vec<(String, Carried)> {
                     _ => say(&mut text, &part),
                 }
             }
-            let named = ["reasoning_content", "reasoning"].iter().filter_map(|name| delta[name].as_str());
-            reasoning.push_str(named.filter(|text| !text.is_empty()).next().unwrap_or_default());
+            let mut named = ["reasoning_content", "reasoning"].iter().filter_map(|name| delta[name].as_str());
+            reasoning.push_str(named.find(|text| !text.is_empty()).unwrap_or_default());
             if !text.is_empty() {
                 response.text.entry(index).or_default().push_str(&text);
             }

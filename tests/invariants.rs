@@ -491,30 +491,27 @@ fn the_shortcut_routes_calls_as_the_ordinary_way_does() {
 /// 5: on a plain stream all but the first records take the shortcut, in every framing and for every kind of delta.
 #[test]
 fn a_plain_stream_takes_the_shortcut() {
-    let record = |delta: &str, more: &str| {
-        format!(
-            r#"{{"id":"r","object":"chat.completion.chunk","choices":[{{"index":0,"delta":{delta},"finish_reason":null}}]{more}}}"#
-        )
-    };
-    let text = |number: usize, more: &str| record(&format!(r#"{{"content":"word {number} \n"}}"#), more);
-    let kinds: [(&str, Box<dyn Fn(usize) -> String>); 5] = [
-        ("text", Box::new(move |n| text(n, ""))),
-        (
-            "usage in every record",
-            Box::new(move |n| text(n, &format!(r#","usage":{{"prompt_tokens":7,"completion_tokens":{n}}}"#))),
-        ),
-        ("padding", Box::new(move |n| text(n, &format!(r#","obfuscation":"{}""#, "x".repeat(n % 9))))),
-        ("reasoning", Box::new(move |n| record(&format!(r#"{{"reasoning_content":"word {n} "}}"#), ""))),
-        (
-            "arguments",
-            Box::new(move |n| {
-                record(&format!(r#"{{"tool_calls":[{{"index":0,"function":{{"arguments":"[{n}] "}}}}]}}"#), "")
-            }),
-        ),
+    fn record(delta: &str, more: &str) -> String {
+        let choices = format!(r#"[{{"index":0,"delta":{delta},"finish_reason":null}}]"#);
+        format!(r#"{{"id":"r","object":"chat.completion.chunk","choices":{choices}{more}}}"#)
+    }
+    fn text(number: usize, more: &str) -> String {
+        record(&format!(r#"{{"content":"word {number} \n"}}"#), more)
+    }
+    fn arguments(number: usize) -> String {
+        record(&format!(r#"{{"tool_calls":[{{"index":0,"function":{{"arguments":"[{number}] "}}}}]}}"#), "")
+    }
+    type Kind = (&'static str, fn(usize) -> String);
+    let kinds: [Kind; 5] = [
+        ("text", |n| text(n, "")),
+        ("usage in every record", |n| text(n, &format!(r#","usage":{{"prompt_tokens":7,"completion_tokens":{n}}}"#))),
+        ("padding", |n| text(n, &format!(r#","obfuscation":"{}""#, "x".repeat(n % 9)))),
+        ("reasoning", |n| record(&format!(r#"{{"reasoning_content":"word {n} "}}"#), "")),
+        ("arguments", arguments),
     ];
     let count = 200;
     for (kind, record) in kinds {
-        let records: Vec<String> = (0..count).map(&record).collect();
+        let records: Vec<String> = (0..count).map(record).collect();
         for wire in [sse(&records), sse(&records).replace('\n', "\r\n"), values(&records)] {
             let mut chat = Chat::unwatched();
             chat.feed(wire.as_bytes(), Cuts::Whole);
