@@ -389,7 +389,7 @@ impl Number {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests {
     use super::super::{ReadErrorKind, Tape};
     use super::*;

@@ -17,58 +17,115 @@ use crate::StreamId;
 /// Bytes of an error response's body that are looked at.
 const ERROR_BODY_BYTES: usize = 64 << 10;
 
-/// Reads to the end; answers `{ end, stats }`.
-pub(super) async fn pipe(
-    shared: Rc<Shared>,
-    id: StreamId,
-    source: JsValue,
-    signal: JsValue,
-) -> Result<JsValue, JsValue> {
-    let signal = match signal.dyn_into::<AbortSignal>() {
-        Ok(signal) => Some(signal),
-        Err(other) if other.is_undefined() || other.is_null() => None,
-        Err(_) => return Err(type_error("signal must be an AbortSignal")),
-    };
-    let response = source.dyn_ref::<Response>();
-    let body = match (response, source.dyn_ref::<ReadableStream>()) {
-        (Some(response), _) => response.body(),
-        (None, Some(stream)) => Some(stream.clone()),
-        (None, None) => return Err(type_error("pipe takes a Response or a ReadableStream")),
-    };
-    let refused = response.and_then(refusal);
-    let Some(body) = body else {
-        fail_empty(&shared, id, refused.as_ref())?;
-        return ended(&shared, id);
-    };
-    let reader: ReadableStreamDefaultReader = body.get_reader().unchecked_into();
-    let mut source = Source { reader, abort: Abort::watch(signal) };
-    let outcome = match &refused {
-        Some(refusal) => source.read_refused(&shared, id, refusal).await,
-        None => source.read_all(&shared, id).await,
-    };
-    match outcome {
-        Ok(Read::Aborted) => {
-            // The source may be closed or locked by now; either way it is not read on.
-            drop(source.reader.cancel());
-            shared.change()?.chat.abort(id);
-        }
-        Ok(Read::Empty) => fail_empty(&shared, id, refused.as_ref())?,
-        Ok(Read::Done) => {}
-        Err(thrown) => {
-            let message = property(&thrown, "message").as_string().unwrap_or_default();
-            let mut core = shared.change()?;
-            core.chat.fail(id, &message, "read-error", Some(true));
-            core.chat.finish(id);
-            return Err(thrown);
-        }
-    }
-    ended(&shared, id)
-}
-
 /// Why a response is no stream.
 enum Refusal {
     Status(u16),
     Type(String),
+}
+
+/// How the reading ended.
+enum Read {
+    Done,
+    Aborted,
+    Failed(JsValue),
+}
+
+/// What is to be read.
+pub(super) struct Pipe {
+    shared: Rc<Shared>,
+    id: StreamId,
+    reader: Option<ReadableStreamDefaultReader>,
+    refusal: Option<Refusal>,
+    abort: Abort,
+}
+
+impl Pipe {
+    /// Looks at the arguments of `pipe`.
+    pub fn new(shared: Rc<Shared>, id: StreamId, source: &JsValue, signal: JsValue) -> Result<Pipe, JsValue> {
+        let signal = match signal.dyn_into::<AbortSignal>() {
+            Ok(signal) => Some(signal),
+            Err(other) if other.is_undefined() || other.is_null() => None,
+            Err(_) => return Err(type_error("signal must be an AbortSignal")),
+        };
+        let (body, refusal) = if let Some(response) = source.dyn_ref::<Response>() {
+            (response.body(), refusal(response))
+        } else if let Some(stream) = source.dyn_ref::<ReadableStream>() {
+            (Some(stream.clone()), None)
+        } else {
+            return Err(type_error("pipe takes a Response or a ReadableStream"));
+        };
+        if body.as_ref().is_some_and(ReadableStream::locked) {
+            return Err(type_error("the stream is read by somebody else, or was read already"));
+        }
+        let reader = body.map(|body| body.get_reader().unchecked_into());
+        Ok(Pipe { shared, id, reader, refusal, abort: Abort::watch(signal) })
+    }
+
+    /// Reads to the end; answers `{ end, stats }`.
+    pub async fn run(mut self) -> Result<JsValue, JsValue> {
+        let (mut bytes, mut body) = (0, Vec::new());
+        let read = loop {
+            // The stream's own `abort` and `finish` end the reading too.
+            if self.abort.is_aborted() || self.shared.core()?.chat.end(self.id).is_some() {
+                break Read::Aborted;
+            }
+            let Some(reader) = &self.reader else { break Read::Done };
+            let read = JsFuture::from(reader.read());
+            let read = match select(read, &mut self.abort.told).await {
+                Either::Left((read, _)) => read,
+                Either::Right(_) => break Read::Aborted,
+            };
+            match read.and_then(|read| self.take(&read, &mut body)) {
+                Ok(Some(len)) => bytes += len,
+                Ok(None) => break Read::Done,
+                // A fetch that its signal ends rejects its body too; that is no failure.
+                Err(_) if self.abort.is_aborted() => break Read::Aborted,
+                Err(thrown) => break Read::Failed(thrown),
+            }
+        };
+        self.end(read, bytes, &body)
+    }
+
+    /// Takes what one read brought; answers how many bytes that was, none at the end.
+    fn take(&self, read: &JsValue, body: &mut Vec<u8>) -> Result<Option<usize>, JsValue> {
+        if property(read, "done").is_truthy() || body.len() > ERROR_BODY_BYTES {
+            return Ok(None);
+        }
+        let Ok(piece) = property(read, "value").dyn_into::<Uint8Array>() else {
+            return Err(type_error("pipe reads a stream of Uint8Array pieces"));
+        };
+        match self.refusal {
+            Some(_) => body.extend(piece.to_vec()),
+            None => push(&self.shared, self.id, &piece)?,
+        }
+        Ok(Some(piece.length() as usize))
+    }
+
+    fn end(&self, read: Read, bytes: usize, body: &[u8]) -> Result<JsValue, JsValue> {
+        let (mut core, id) = (self.shared.change()?, self.id);
+        match (&read, &self.refusal) {
+            (Read::Aborted, _) => drop(core.chat.abort(id)),
+            (Read::Failed(thrown), _) => {
+                let message = property(thrown, "message").as_string().unwrap_or_default();
+                core.chat.fail(id, &message, "read-error", Some(true));
+            }
+            (Read::Done, Some(Refusal::Status(status))) => {
+                core.chat.fail_with_status(id, *status, &String::from_utf8_lossy(body));
+            }
+            (Read::Done, Some(Refusal::Type(kind))) => core.chat.fail(id, kind, "content-type", None),
+            (Read::Done, None) if bytes == 0 => core.chat.fail(id, "", "empty-body", Some(true)),
+            (Read::Done, None) => {}
+        }
+        if let Some(reader) = &self.reader {
+            // A source that is closed or broken by now refuses; as a future its refusal counts as heard.
+            drop(JsFuture::from(reader.cancel()));
+        }
+        let end = core.chat.finish(id).name();
+        match read {
+            Read::Failed(thrown) => Err(thrown),
+            _ => Ok(out::stats(&core.chat.stream_tally(id), None, Some(end))),
+        }
+    }
 }
 
 fn refusal(response: &Response) -> Option<Refusal> {
@@ -79,107 +136,17 @@ fn refusal(response: &Response) -> Option<Refusal> {
     kind.starts_with("text/html").then_some(Refusal::Type(kind))
 }
 
-enum Read {
-    Done,
-    Empty,
-    Aborted,
-}
-
-/// Where bytes come from, and what may stop them.
-struct Source {
-    reader: ReadableStreamDefaultReader,
-    abort: Abort,
-}
-
-impl Source {
-    /// The next piece; none at the end. `Err(None)`: aborted.
-    async fn next(&mut self) -> Result<Option<Uint8Array>, Option<JsValue>> {
-        if self.abort.is_aborted() {
-            return Err(None);
-        }
-        let read = JsFuture::from(self.reader.read());
-        let result = match select(read, &mut self.abort.told).await {
-            Either::Left((result, _)) => result,
-            Either::Right(_) => return Err(None),
-        };
-        // A fetch that its signal ends rejects its body too; that is no failure.
-        let result = result.map_err(|thrown| (!self.abort.is_aborted()).then_some(thrown))?;
-        if property(&result, "done").is_truthy() {
-            return Ok(None);
-        }
-        let value = property(&result, "value");
-        value.dyn_into().map(Some).map_err(|_| Some(type_error("pipe reads a stream of Uint8Array pieces")))
-    }
-
-    async fn read_all(&mut self, shared: &Shared, id: StreamId) -> Result<Read, JsValue> {
-        let mut empty = true;
-        loop {
-            match self.next().await {
-                Ok(Some(piece)) => {
-                    empty &= piece.length() == 0;
-                    push(shared, id, &piece)?;
-                }
-                Ok(None) if empty => return Ok(Read::Empty),
-                Ok(None) => return Ok(Read::Done),
-                Err(None) => return Ok(Read::Aborted),
-                Err(Some(thrown)) => return Err(thrown),
-            }
-        }
-    }
-
-    /// The body of a response that is no stream says why.
-    async fn read_refused(&mut self, shared: &Shared, id: StreamId, refusal: &Refusal) -> Result<Read, JsValue> {
-        let mut body = Vec::new();
-        while body.len() < ERROR_BODY_BYTES {
-            match self.next().await {
-                Ok(Some(piece)) => body.extend(piece.to_vec()),
-                Ok(None) => break,
-                Err(None) => return Ok(Read::Aborted),
-                Err(Some(thrown)) => return Err(thrown),
-            }
-        }
-        body.truncate(ERROR_BODY_BYTES);
-        let body = String::from_utf8_lossy(&body);
-        let mut core = shared.change()?;
-        match refusal {
-            Refusal::Status(status) => core.chat.fail_with_status(id, *status, &body),
-            Refusal::Type(kind) => core.chat.fail(id, kind, "content-type", None),
-        }
-        drop(self.reader.cancel());
-        Ok(Read::Done)
-    }
-}
-
-fn fail_empty(shared: &Shared, id: StreamId, refused: Option<&Refusal>) -> Result<(), JsValue> {
-    let mut core = shared.change()?;
-    match refused {
-        Some(Refusal::Status(status)) => core.chat.fail_with_status(id, *status, ""),
-        _ => core.chat.fail(id, "", "empty-body", Some(true)),
-    }
-    Ok(())
-}
-
-fn ended(shared: &Shared, id: StreamId) -> Result<JsValue, JsValue> {
-    let mut core = shared.change()?;
-    let end = core.chat.finish(id).name();
-    Ok(out::stats(&core.chat.stream_tally(id), None, Some(end)))
-}
-
 /// An abort signal as a future.
 struct Abort {
     signal: Option<AbortSignal>,
     told: oneshot::Receiver<()>,
     /// Kept: without it the receiver would hear of its end.
-    _listener: Option<Closure<dyn FnMut()>>,
-    _sender: Option<oneshot::Sender<()>>,
+    listener: Closure<dyn FnMut()>,
 }
 
 impl Abort {
     fn watch(signal: Option<AbortSignal>) -> Abort {
         let (sender, told) = oneshot::channel();
-        let Some(signal) = signal else {
-            return Abort { signal: None, told, _listener: None, _sender: Some(sender) };
-        };
         let mut sender = Some(sender);
         let listener = Closure::<dyn FnMut()>::new(move || {
             if let Some(sender) = sender.take() {
@@ -187,9 +154,11 @@ impl Abort {
                 let _ = sender.send(());
             }
         });
-        // A signal always takes listeners.
-        let _ = signal.add_event_listener_with_callback("abort", listener.as_ref().unchecked_ref());
-        Abort { signal: Some(signal), told, _listener: Some(listener), _sender: None }
+        if let Some(signal) = &signal {
+            // A signal always takes listeners.
+            let _ = signal.add_event_listener_with_callback("abort", listener.as_ref().unchecked_ref());
+        }
+        Abort { signal, told, listener: listener }
     }
 
     fn is_aborted(&self) -> bool {
@@ -199,8 +168,8 @@ impl Abort {
 
 impl Drop for Abort {
     fn drop(&mut self) {
-        if let (Some(signal), Some(listener)) = (&self.signal, &self._listener) {
-            let _ = signal.remove_event_listener_with_callback("abort", listener.as_ref().unchecked_ref());
+        if let Some(signal) = &self.signal {
+            let _ = signal.remove_event_listener_with_callback("abort", self.listener.as_ref().unchecked_ref());
         }
     }
 }

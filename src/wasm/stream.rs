@@ -7,8 +7,9 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;
 
 use super::chat::push;
+use super::pipe::Pipe;
 use super::pump::{Shared, fault_array};
-use super::{message_json, out, pipe, property, type_error};
+use super::{message_json, out, property, type_error};
 use crate::StreamId;
 
 /// One source feeding a chat. See `types.ts` for what each method does.
@@ -70,9 +71,12 @@ impl JsChatStream {
     }
 
     #[wasm_bindgen(skip_typescript)]
-    pub fn pipe(&self, source: JsValue, options: &JsValue) -> Promise {
+    pub fn pipe(&self, source: &JsValue, options: &JsValue) -> Promise {
         let signal = property(options, "signal");
-        future_to_promise(pipe::pipe(self.shared.clone(), self.id, source, signal))
+        match Pipe::new(self.shared.clone(), self.id, source, signal) {
+            Ok(pipe) => future_to_promise(pipe.run()),
+            Err(wrong) => Promise::reject(&wrong),
+        }
     }
 
     #[wasm_bindgen(skip_typescript)]

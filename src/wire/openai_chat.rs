@@ -163,7 +163,8 @@ impl OpenAiChat {
             }
             Target::Arguments { call } => match self.calls.get_mut((call.0 - self.first_call) as usize) {
                 Some(call) => {
-                    call.has_arguments = true;
+                    // From here on another name is another call.
+                    self.routing += u32::from(!std::mem::replace(&mut call.has_arguments, true));
                     &mut call.half
                 }
                 None => return Effect::Refused(Refusal::OpenBlocks),
