@@ -15,6 +15,6 @@ pub use oracle::{Oracle, decode};
 pub use run::{
     Chat, Cuts, Outcome, Random, chat_with, check, check_faults, check_lines, check_open, outcome, outcome_with,
 };
-pub use show::{fields, lines, rows, unindent, without_ids};
-pub use strict::{is_strict_json, standing};
+pub use show::{fields, lines, unindent, without_ids};
+pub use strict::is_strict_json;
 pub use wire::{call, chunk, content, end, sse, values};

@@ -18,11 +18,6 @@ pub fn lines(rows: &Value) -> String {
     rows.as_array().into_iter().flatten().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The rows of JSON text.
-pub fn rows(json: &str) -> Value {
-    serde_json::from_str(json).expect("rows are JSON")
-}
-
 fn line(row: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
     let mut words = vec![text(&row["kind"]), text(&row["state"])];

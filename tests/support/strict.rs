@@ -114,8 +114,3 @@ fn number(bytes: &[u8], mut at: usize) -> Option<usize> {
     }
     Some(at)
 }
-
-/// The text of a JSON string literal with lone surrogate halves as U+FFFD, for comparing with a parser that has them.
-pub fn standing(units: &[u16]) -> String {
-    String::from_utf16_lossy(units)
-}
