@@ -145,7 +145,7 @@ export async function measure(sides, { rounds, only }) {
  * One cold sample; the process must be new. From the module's bytes at hand to the first 2,000 deltas as ops, or
  * the same deltas through the floor.
  */
-export async function coldSample(side, { init, ChatRows, createParser, module }) {
+export async function coldSample(side, { startModule, ChatRows, createParser }) {
   const { pieces, records } = input("cold");
   const start = performance.now();
   if (side === "floor") {
@@ -154,7 +154,7 @@ export async function coldSample(side, { init, ChatRows, createParser, module })
     if (read !== records) throw new Error(`the floor read ${read} of ${records} records`);
     return time;
   }
-  await init({ module_or_path: module });
+  await startModule();
   const { chat } = readChat(ChatRows, pieces);
   const time = performance.now() - start;
   const { total } = chat.stats().records;

@@ -21,9 +21,10 @@ const tasks = {
   },
 
   async cold(side) {
-    const { default: init, ChatRows } = await import(glue);
+    const { initSync, ChatRows } = await import(glue);
     const { createParser } = await import(parser);
-    return coldSample(side, { init, ChatRows, createParser, module });
+    // `init` would ask for `Response`, and node loads all of fetch when it is asked.
+    return coldSample(side, { startModule: () => initSync({ module }), ChatRows, createParser });
   },
 
   /** Memory that the module holds after one job, and the UTF-8 bytes of what its rows say; a module of its own each. */

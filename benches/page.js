@@ -13,6 +13,7 @@ window.bench = {
   },
   async cold(side) {
     const response = await fetch("/chatrows/chatrows_bg.wasm");
-    return coldSample(side, { init, ChatRows, createParser, module: await response.arrayBuffer() });
+    const module = await response.arrayBuffer();
+    return coldSample(side, { startModule: () => init({ module_or_path: module }), ChatRows, createParser });
   },
 };

@@ -215,13 +215,13 @@ impl Bench<'_> {
             print!("{}", environment.table(&mut verdicts));
         }
         if !memory.is_empty() {
-            println!("\n{}", memory_table(&memory, &mut verdicts));
+            print!("\n{}", memory_table(&memory, &mut verdicts));
         }
         if !sizes.is_empty() {
-            println!("\n{}", size_table(&sizes, size::budget(self.project)?, &mut verdicts));
+            print!("\n{}", size_table(&sizes, size::budget(self.project)?, &mut verdicts));
         }
         let missed: Vec<_> = verdicts.iter().filter(|verdict| !verdict.holds).collect();
-        println!("{} of {} budgets hold", verdicts.len() - missed.len(), verdicts.len());
+        println!("\n{} of {} budgets hold", verdicts.len() - missed.len(), verdicts.len());
         for Verdict { environment, name, value, bound, .. } in missed {
             println!("missed: {name} ({environment}): {} against {}", short(*value), short(*bound));
         }
@@ -343,40 +343,32 @@ impl Verdict {
             Bound::AtMost(limit) => ("≤", limit),
         };
         verdicts.push(Verdict { environment: environment.into(), name: name.into(), value, bound: limit, holds });
+        let limit = if limit < 1000.0 { limit.to_string() } else { short(limit) };
         let aim = aim.map_or_else(String::new, |aim| format!(" (aim {aim})"));
         format!("{sign} {limit}{aim}: {}", if holds { "holds" } else { "missed" })
     }
 }
 
 fn memory_table(memory: &[Memory], verdicts: &mut Vec<Verdict>) -> String {
-    let rows: Vec<_> = memory
-        .iter()
-        .map(|Memory { name, rows, memory, text }| {
-            let limit = MEMORY.0 * *text as f64 + MEMORY.1;
-            let budget = Budget { bound: Bound::AtMost(limit), aim: None };
-            Verdict::of("memory", name, *memory as f64, Some(budget), verdicts);
-            let holds = if *memory as f64 <= limit { "holds" } else { "missed" };
-            let (name, pages) = (name.replace('-', " "), memory >> 16);
-            [name, whole(*rows), whole(*text), format!("{} ({pages})", whole(*memory)), {
-                format!("≤ {}: {holds}", whole(limit as u64))
-            }]
-        })
-        .collect();
+    let mut row = |Memory { name, rows, memory, text }: &Memory| {
+        let bound = Bound::AtMost(MEMORY.0 * *text as f64 + MEMORY.1);
+        let verdict = Verdict::of("memory", name, *memory as f64, Some(Budget { bound, aim: None }), verdicts);
+        let pages = format!("{} ({})", whole(*memory), memory >> 16);
+        [name.replace('-', " "), whole(*rows), whole(*text), pages, verdict]
+    };
+    let rows: Vec<_> = memory.iter().map(&mut row).collect();
     table(["after", "rows", "bytes of text", "module memory (pages)", "budget: 3 × text + 2 MB"], &rows)
 }
 
 fn size_table(sizes: &[size::Size], budget: u64, verdicts: &mut Vec<Verdict>) -> String {
-    let mut rows: Vec<_> = sizes
-        .iter()
-        .map(|size| {
-            let counted = if size.counted { "" } else { "not counted" };
-            [size.name.to_owned(), whole(size.raw), whole(size.gzip), counted.to_owned()]
-        })
-        .collect();
+    let row = |size: &size::Size| {
+        let counted = if size.counted { "" } else { "not counted" };
+        [size.name.to_owned(), whole(size.raw), whole(size.gzip), counted.to_owned()]
+    };
+    let mut rows: Vec<_> = sizes.iter().map(row).collect();
     let total: u64 = sizes.iter().filter(|size| size.counted).map(|size| size.gzip).sum();
-    let bound = Budget { bound: Bound::AtMost(budget as f64), aim: None };
-    Verdict::of("sizes", "download", total as f64, Some(bound), verdicts);
-    let holds = if total <= budget { "holds" } else { "missed" };
-    rows.push(["download".to_owned(), String::new(), whole(total), format!("≤ {}: {holds}", whole(budget))]);
+    let bound = Bound::AtMost(budget as f64);
+    let verdict = Verdict::of("bytes", "download", total as f64, Some(Budget { bound, aim: None }), verdicts);
+    rows.push(["download".to_owned(), String::new(), whole(total), verdict]);
     table(["file, bytes", "raw", "gzip -9", "budget"], &rows)
 }

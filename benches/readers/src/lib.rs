@@ -18,7 +18,7 @@ pub mod tape;
 /// The crate's own reader, by its files: as a dependency the crate would bring
 /// its whole JavaScript edge into the module that is weighed.
 #[cfg(feature = "tape")]
-#[allow(dead_code, unused_imports)]
+#[allow(clippy::all, dead_code, unused_imports)]
 #[path = "../../../src/json"]
 mod json {
     mod record;

@@ -13,7 +13,7 @@ pub struct TapeReader {
 impl Reader for TapeReader {
     fn read(&mut self, record: &[u8], digest: &mut Digest) -> Option<()> {
         let record = self.tape.read(std::str::from_utf8(record).ok()?).ok()?;
-        let choice = record.get("choices").at(0);
+        let choice = record.root().get("choices").at(0);
         with_text(choice.get("delta").get("content"), &mut self.text, |text| digest.content(text));
         with_text(choice.get("finish_reason"), &mut self.text, |text| digest.finish(text));
         Some(())

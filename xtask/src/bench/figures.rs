@@ -44,6 +44,9 @@ impl Spread {
 
 /// A figure with three digits, as far as that makes sense.
 pub fn short(value: f64) -> String {
+    if value >= 9999.5 {
+        return whole(value.round() as u64);
+    }
     let decimals = if value < 9.995 {
         2
     } else if value < 99.95 {
@@ -110,6 +113,7 @@ mod tests {
     #[test]
     fn figures_have_three_digits() {
         assert_eq!([1.2345, 9.996, 12.34, 99.96, 1234.5].map(short), ["1.23", "10.0", "12.3", "100", "1234"]);
+        assert_eq!([9_999.4, 9_999.5, 3_055_802.4].map(short), ["9999", "10,000", "3,055,802"]);
         assert_eq!([7, 1234, 1_234_567].map(whole), ["7", "1,234", "1,234,567"]);
     }
 
