@@ -176,6 +176,25 @@ fn an_abort_is_one_batch_that_ends_everything_as_cancelled() {
 }
 
 #[test]
+fn the_reason_of_an_abort_is_kept_on_what_it_cancelled() {
+    let mut chat = chat([content("done"), call(CALL), end("tool_calls"), content("open").replace("\"r\"", "\"r2\"")]);
+    assert_eq!(chat.chat.abort_because(chat.stream, Some("a \"better\" idea")), End::Cancelled);
+    shows(
+        &mut chat,
+        r#"
+        text done "done"
+        tool cancelled f#c({"x":1}) whole
+        text cancelled "open"
+        "#,
+    );
+    let reasons: Vec<Value> = chat.rows().as_array().unwrap().iter().map(|row| row["meta"]["reason"].clone()).collect();
+    assert_eq!(reasons, [Value::Null, json!("a \"better\" idea"), json!("a \"better\" idea")]);
+    // After the end neither state nor reason changes.
+    assert_eq!(chat.chat.abort_because(chat.stream, Some("another")), End::Cancelled);
+    assert_eq!(chat.drain(), Vec::<Value>::new());
+}
+
+#[test]
 fn an_aborted_stream_takes_nothing_more_and_the_next_one_is_not_touched() {
     let mut chat = chat([content("a")]);
     chat.abort();

@@ -506,6 +506,7 @@ tests! {
         same([stream.end, stream.finish(), stream.abort()], ["cancelled", "cancelled", "cancelled"]);
         stream.push(sse(text("late")));
         same(shown(chat), [["text", "cancelled", "a"]]);
+        same(chat.rows()[0].meta, { reason: "enough" });
         same([stream.stats().lateBytes, stream.stats().records.late], [sse(text("late")).length, 1]);
     "##
 
