@@ -543,6 +543,7 @@ impl Decoder for OpenAiChat {
     fn record(&mut self, value: Value<'_>, sink: &mut impl ChunkSink) -> (Outcome, Option<Shape>) {
         let mut record = Record::default();
         let mut known = false;
+        let routing = self.routing;
         if value.is_array() {
             record.more = true;
             for item in value.items() {
@@ -558,7 +559,9 @@ impl Decoder for OpenAiChat {
             _ if known => Outcome::NoOp,
             _ => Outcome::Skipped,
         };
-        if outcome != Outcome::Applied || record.more || record.appends != 1 || record.routed_by_position {
+        // What changed the routing may mean another thing when it comes again.
+        record.more |= self.routing != routing || record.routed_by_position;
+        if outcome != Outcome::Applied || record.more || record.appends != 1 {
             return (outcome, None);
         }
         let shape = record.last.map(|(target, text)| {
