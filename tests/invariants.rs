@@ -217,6 +217,34 @@ proptest! {
         prop_assert_eq!(chat.drain(), Vec::<Value>::new());
     }
 
+    /// 7: a connection that breaks again and again, each time further on or sooner, with the host's word for it or without.
+    #[test]
+    fn replays_that_break_off_leave_the_rows(
+        stream in streams(24),
+        breaks in proptest::collection::vec((any::<prop::sample::Index>(), 0u8..4), 1..5),
+        seed in any::<u64>(),
+    ) {
+        let wire = stream.wire();
+        let whole = run(&wire.bytes, Cuts::Whole);
+        let mut chat = Chat::new();
+        for (place, how) in breaks {
+            chat.feed(&wire.bytes[..place.index(wire.bytes.len() + 1)], Cuts::Seed(seed));
+            if how & 1 == 0 {
+                chat.chat.fail(chat.stream, "connection lost", "read-error", Some(true));
+            }
+            if how & 2 == 0 {
+                chat.finish();
+                chat.drain();
+                prop_assert!(row_values(&chat).iter().all(is_at_rest));
+            }
+            chat.chat.restart(chat.stream);
+        }
+        chat.feed(&wire.bytes, Cuts::Seed(!seed));
+        chat.finish();
+        chat.drain();
+        prop_assert_eq!(without_ids(&chat.rows()), without_ids(&whole.rows()));
+    }
+
     /// 7: a replay after an abort moves nothing and leaves no row turning.
     #[test]
     fn a_replay_after_an_abort_comes_to_rest(stream in streams(24), seed in any::<u64>(), cut in any::<prop::sample::Index>()) {
