@@ -214,3 +214,14 @@ fn many_streams_at_once() {
     let (few, many) = (run(10), run(40));
     assert!(many < few * 1.05, "{few} against {many}");
 }
+
+#[test]
+fn field_lines_that_end_no_event() {
+    check(|n| "retry: 1\n".repeat(n).into_bytes(), 4_000);
+    check(|n| "event: x\nid: 1\n".repeat(n).into_bytes(), 4_000);
+}
+
+#[test]
+fn values_on_one_line() {
+    check(|n| "{\"a\":1}".repeat(n).into_bytes(), 4_000);
+}

@@ -291,7 +291,7 @@ impl Input {
                         let taken = reader.shortcut(&bytes[at..], sink);
                         sse.took(taken);
                         at += taken;
-                        if let Some(event) = sse.whole_event(bytes, at) {
+                        if let Some(event) = sse.whole_event(bytes, at, &mut reader.tally.work) {
                             let start = reader.offset + (event.line - at) as u64;
                             let shape = reader.record(&bytes[event.payload.clone()], start, sink);
                             if let Some(shape) = shape {
@@ -320,7 +320,7 @@ impl Input {
                         values.took(space);
                         at += space;
                         let taken = reader.shortcut(&bytes[at..], sink);
-                        let text = line.rest(bytes, at + taken);
+                        let text = line.rest(bytes, at + taken, &mut reader.tally.work);
                         let whole = text.map_or(0, |text| reader.whole_value(text, sink));
                         reader.advance(whole);
                         values.took(taken + whole);
@@ -349,11 +349,12 @@ struct Line<'a> {
 
 impl<'a> Line<'a> {
     /// The text from `at` to the end of its line, if that is in `bytes` and an object may start it.
-    fn rest(&mut self, bytes: &'a [u8], at: usize) -> Option<&'a str> {
+    fn rest(&mut self, bytes: &'a [u8], at: usize, work: &mut u64) -> Option<&'a str> {
         if at >= self.end {
             let len = memchr::memchr(b'\n', &bytes[at..]);
             self.start = at;
             self.end = len.map_or(bytes.len(), |len| at + len);
+            *work += (self.end - at) as u64;
             self.text = len.and_then(|len| std::str::from_utf8(&bytes[at..at + len]).ok());
         }
         self.text?.get(at - self.start..).filter(|text| text.starts_with('{'))

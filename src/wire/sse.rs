@@ -65,13 +65,17 @@ impl Sse {
     }
 
     /// The event that starts at `from`, if it is whole, has one `data:` line and plain line ends. Anything else is
-    /// left to [`Sse::advance`].
-    pub fn whole_event(&self, bytes: &[u8], from: usize) -> Option<WholeEvent> {
+    /// left to [`Sse::advance`]. The bytes looked at are added to `work`.
+    pub fn whole_event(&self, bytes: &[u8], from: usize, work: &mut u64) -> Option<WholeEvent> {
         let mut payload: Option<std::ops::Range<usize>> = None;
         let (mut at, mut data_line) = (from, from);
-        loop {
+        // A try that fails is made again at the next line, so it must not look far.
+        const LINES: usize = 6;
+        for _ in 0..LINES {
             let rest = bytes.get(at..)?;
-            let len = memchr2(b'\n', b'\r', rest)?;
+            let len = memchr2(b'\n', b'\r', rest);
+            *work += len.unwrap_or(rest.len()) as u64;
+            let len = len?;
             let next = match rest[len] {
                 b'\n' => at + len + 1,
                 _ if rest.get(len + 1) == Some(&b'\n') => at + len + 2,
@@ -92,6 +96,7 @@ impl Sse {
             }
             at = next;
         }
+        None
     }
 
     /// Reads up to the end of one line; returns how many bytes that were.
@@ -268,7 +273,8 @@ mod tests {
     #[test]
     fn a_whole_event_is_found_where_the_slow_way_finds_it() {
         let sse = Sse::new(20, 0);
-        let find = |text: &str| sse.whole_event(text.as_bytes(), 0).map(|e| (text[e.payload].to_owned(), e.end));
+        let find =
+            |text: &str| sse.whole_event(text.as_bytes(), 0, &mut 0).map(|e| (text[e.payload].to_owned(), e.end));
         assert_eq!(find("data: ab\n\nrest"), Some(("ab".into(), 10)));
         assert_eq!(find("event: x\r\ndata:ab\r\n\r\nrest"), Some(("ab".into(), 21)));
         for other in
