@@ -81,7 +81,7 @@ fn with_shortcut(shortcut: bool, bytes: &[u8], cuts: Cuts) -> Outcome {
 }
 
 proptest! {
-    #![proptest_config(config(192))]
+    #![proptest_config(config(128))]
 
     /// 1 and 4: `Chat::drain` compares the oracle after every batch, and the oracle refuses an op that changes nothing.
     #[test]

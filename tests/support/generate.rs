@@ -82,6 +82,10 @@ pub struct Framing {
     /// Usage in every record.
     pub usage: bool,
     pub done: bool,
+    /// Records over two lines; in events with a comment between them.
+    pub split: bool,
+    /// Bare values without anything between them.
+    pub joined: bool,
 }
 
 /// A stream: items and their framing.
@@ -230,8 +234,8 @@ fn item() -> impl Strategy<Value = Item> {
 
 fn framing() -> impl Strategy<Value = Framing> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    (0u8..3, select(&["\n", "\n", "\r\n", "\r"][..]), flags).prop_map(
-        |(bare, line_end, (mark, space, padding, doubled, usage, done))| Framing {
+    (0u8..3, select(&["\n", "\n", "\r\n", "\r"][..]), flags, 0u8..12).prop_map(
+        |(bare, line_end, (mark, space, padding, doubled, usage, done), lines)| Framing {
             bare: bare == 0,
             // Bare values resynchronise at line feeds.
             line_end: if bare == 0 && line_end == "\r" { "\n" } else { line_end },
@@ -241,6 +245,8 @@ fn framing() -> impl Strategy<Value = Framing> {
             doubled: doubled && padding,
             usage: usage && space,
             done,
+            split: lines < 3,
+            joined: lines > 9,
         },
     )
 }
@@ -327,8 +333,24 @@ impl Wire {
         if !framing.bare {
             self.bytes.extend(if framing.space { "data: " } else { "data:" }.bytes());
         }
-        self.bytes.extend(payload);
-        self.line("", framing);
+        // Only where space may stand; what is broken breaks on its own line.
+        let split = framing.split.then(|| payload.windows(9).position(|part| part == br#","object""#)).flatten();
+        if let Some(place) = split {
+            self.bytes.extend(&payload[..=place]);
+            self.line("", framing);
+            if !framing.bare {
+                self.line(": x", framing);
+                self.bytes.extend(b"data:");
+                self.pings += 1;
+            }
+            self.bytes.extend(&payload[place + 1..]);
+        } else {
+            self.bytes.extend(payload);
+        }
+        let joined = framing.bare && framing.joined && payload.starts_with(br#"{"id":"r"#) && payload.is_ascii();
+        if !joined {
+            self.line("", framing);
+        }
         if !framing.bare {
             self.line("", framing);
         }
