@@ -26,9 +26,9 @@ const ENGLISH = {
   "tool.call": "{name} {title}", "tool.output": "Output", "tool.input": "Arguments as received",
   "tool.more": "More arguments are not shown",
   "reasoning.streaming": "Thinking…", "reasoning.done": "Thought",
-  "limit.rows": "This chat is full: it shows {rows} rows", "finish.filtered": "A content filter ended the answer",
+  "limit.rows": "This chat is full: it shows {max} rows", "limit.open-blocks": "Too much at once: it shows {max} parts that are still arriving", "finish.filtered": "A content filter ended the answer",
   "error.arguments-malformed": "The arguments are not valid JSON", "error.arguments-too-long": "The arguments are too long",
-  "error.arguments-nesting": "The arguments are nested too deeply", "error.no-records": "The response is not a stream of messages",
+  "error.arguments-nesting": "The arguments are nested too deeply", "error.name-missing": "The call names no tool", "error.no-records": "The response is not a stream of messages",
   "error.other": "The response broke off with an error",
   "activity.waiting": "Thinking…", "activity.retrying": "Trying again…", "activity.stalled": "Waiting for data…",
 };
@@ -215,7 +215,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale = 
   const view = new EventTarget();
   const records = new Map();
   let first, last, current; // records: both ends of the list, and the one the Tab key reaches
-  let stuck = true, top = 0, spoken = null;
+  let stuck = true, top = 0, height = 0, spoken = null;
 
   const known = (key) => catalogue[key] ?? ENGLISH[key];
   const template = (key) => String(known(key) ?? key).split(/\{(\w+)\}/);
@@ -524,8 +524,14 @@ export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale = 
   function look() {
     const gap = log.scrollHeight - log.clientHeight - log.scrollTop;
     if (log.scrollTop < top - 1 && gap > 2) stick(false);
-    else if (gap < 24) stick(true);
+    else if (gap < 24 && (log.scrollTop > top || log.scrollHeight < height)) stick(true);
     top = log.scrollTop;
+    height = log.scrollHeight;
+  }
+
+  /** The reader sets out upwards: a browser that scrolls smoothly has yet to move, and following would stop it. */
+  function leave() {
+    if (log.scrollTop > 0) stick(false);
   }
 
   /** Runs after layout, so that following the end never forces one. */
@@ -539,9 +545,13 @@ export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale = 
   stick(true);
 
   const listeners = new AbortController();
-  const on = (type, listener) => log.addEventListener(type, listener, { signal: listeners.signal, passive: type === "scroll" });
+  const on = (type, listener) => log.addEventListener(type, listener, { signal: listeners.signal, passive: type !== "keydown" });
 
   on("scroll", look);
+  on("wheel", ({ target, deltaY, ctrlKey }) => {
+    const value = target.closest(".cr-value");
+    if (deltaY < 0 && !ctrlKey && !(value && value.scrollHeight > value.clientHeight)) leave();
+  });
   on("keydown", (event) => {
     const rec = event.target.matches("[data-row]") && recordOf(event.target);
     if (!rec || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -553,6 +563,9 @@ export function mountRows(log, chat, { renderers = {}, catalogue = {}, locale = 
     if (event.key === "ArrowUp" && row.top < frame.top - 1) return;
     event.preventDefault();
     to.el.focus();
+  });
+  on("keydown", ({ key, target, defaultPrevented }) => {
+    if (!defaultPrevented && (key === "ArrowUp" || key === "PageUp") && !target.matches("input, textarea, select")) leave();
   });
 
   const reach = (event) => {

@@ -33,7 +33,10 @@ pub(crate) struct Blocks {
     open: Vec<RowId>,
     /// The first of `calls` that belongs to this message.
     first_call: usize,
+    /// An error ended the message.
     errored: bool,
+    /// An error came since the stream began.
+    failed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,12 +110,12 @@ impl Blocks {
 
     /// Whether the wire itself ended all that it began.
     pub fn is_complete(&self) -> bool {
-        !self.errored && !self.choices.is_empty() && self.choices.iter().all(|choice| choice.finished)
+        !self.failed && !self.choices.is_empty() && self.choices.iter().all(|choice| choice.finished)
     }
 
     /// Whether no message is under way.
     pub fn is_idle(&self) -> bool {
-        self.errored || self.is_complete()
+        self.errored || (!self.choices.is_empty() && self.choices.iter().all(|choice| choice.finished))
     }
 
     /// Whether the stream has shown nothing.
@@ -137,6 +140,7 @@ impl Blocks {
         self.calls.clear();
         self.first_call = 0;
         self.errored = false;
+        self.failed = false;
         self.replay = Some(0);
         for call in &mut self.call_blocks {
             call.seen = 0;
@@ -182,6 +186,7 @@ impl Blocks {
             Chunk::Error { message, code, retryable } => {
                 let ended = self.end_open(RowState::Interrupted, stage);
                 self.errored = true;
+                self.failed = true;
                 let mut error = Some(ErrorInfo::boxed(message, code, retryable));
                 let (_, effect) = self.block(0, BlockKind::Error, stage, &mut |row| row.error = error.take());
                 ended.and(effect)
@@ -201,6 +206,7 @@ impl Blocks {
     pub fn fail(&mut self, message: &str, code: &str, retryable: Option<bool>, stage: &mut Stage<'_>) {
         self.end_open(RowState::Interrupted, stage);
         self.errored = true;
+        self.failed = true;
         // What failed in the same way again has its row already.
         let same = |row: &RowId| {
             let error = stage.rows.get(*row).and_then(|row| row.error.as_deref());
@@ -516,8 +522,8 @@ impl Blocks {
     fn finish_choice(&mut self, index: u32, finish: Finish<'_>, stage: &mut Stage<'_>) -> Effect {
         let place = self.choice(index);
         let again = std::mem::replace(&mut self.choices[place].finished, true);
+        let mut effect = self.show_waiting_sources(place, stage);
         let cut = matches!(finish, Finish::Length | Finish::Filtered);
-        let mut effect = Effect::None;
         if let Some(row) = self.choices[place].speech.and_then(|speech| speech.row) {
             if cut && stage.rows.get(row).is_some_and(|row| row.state.is_open()) {
                 effect = effect.and(stage.rows.change(row, set_truncated));
@@ -539,13 +545,15 @@ impl Blocks {
                 let (_, shown) = self.block(index, BlockKind::Notice, stage, &mut |row| row.message = message.take());
                 effect.and(shown)
             }
-            Finish::Broken(reason) => {
+            // An error that came with it has its row.
+            Finish::Broken(reason) if !self.errored => {
                 let mut error = Some(ErrorInfo::boxed("", Some(reason), None));
                 let (_, shown) = self.block(index, BlockKind::Error, stage, &mut |row| row.error = error.take());
                 self.errored = true;
+                self.failed = true;
                 effect.and(shown)
             }
-            Finish::Complete | Finish::Length => effect,
+            Finish::Complete | Finish::Length | Finish::Broken(_) => effect,
         }
     }
 
@@ -556,6 +564,7 @@ impl Blocks {
         if stage.rows.get(row).is_none_or(|row| row.state != RowState::Preparing) {
             return Effect::None;
         }
+        let named = stage.rows.get(row).and_then(|row| row.tool.as_deref()).is_some_and(|tool| !tool.name.is_empty());
         let well_formed = stage.rows.finish_input(row, &mut call.reader);
         let code = match finish {
             Finish::Length | Finish::Filtered => {
@@ -566,6 +575,7 @@ impl Blocks {
             Finish::Complete if call.cut => "arguments-too-long",
             Finish::Complete if call.reader.nested_too_deep() => "arguments-nesting",
             Finish::Complete if !well_formed => "arguments-malformed",
+            Finish::Complete if !named => "name-missing",
             Finish::Complete => {
                 stage.rows.change(row, |row| {
                     if let Some(tool) = row.tool.as_deref_mut() {
@@ -581,6 +591,25 @@ impl Blocks {
             Changed::ERROR
         });
         self.set_state(row, RowState::Failed, stage)
+    }
+
+    /// Sources of a choice that ended without any text have a row of their own.
+    fn show_waiting_sources(&mut self, place: usize, stage: &mut Stage<'_>) -> Effect {
+        let sources = std::mem::take(&mut self.choices[place].sources);
+        if sources.is_empty() {
+            return Effect::None;
+        }
+        let choice = self.choices[place].index;
+        let (row, mut effect) = self.block(choice, BlockKind::Text, stage, &mut |row| row.text = Some(String::new()));
+        if let Some(row) = row {
+            effect = effect.and(self.reopen(place, row, stage));
+            self.choices[place].last_text = Some(row);
+            self.choices[place].speech = Some(Speech { kind: BlockKind::Text, row: Some(row), seen: 0 });
+            for Source { url, title } in sources {
+                effect = effect.and(self.source(choice, &url, title.as_deref(), stage));
+            }
+        }
+        effect
     }
 
     fn source(&mut self, choice: u32, url: &str, title: Option<&str>, stage: &mut Stage<'_>) -> Effect {
@@ -609,7 +638,7 @@ impl Blocks {
                     }
                     waiting.push(source());
                 }
-                Effect::None
+                if self.choices[place].finished { self.show_waiting_sources(place, stage) } else { Effect::None }
             }
         }
     }

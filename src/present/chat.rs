@@ -356,7 +356,10 @@ impl ChatRows {
     /// connection): one error row. The stream is still to be finished.
     pub fn fail(&mut self, stream: StreamId, message: &str, code: &str, retryable: Option<bool>) {
         if self.end(stream).is_none() {
-            self.with(stream.index(), |_, presenter| presenter.fail(message, code, retryable));
+            self.with(stream.index(), |input, presenter| {
+                input.close(presenter);
+                presenter.fail(message, code, retryable);
+            });
             self.show_activity();
         }
     }
@@ -365,7 +368,10 @@ impl ChatRows {
     /// finished.
     pub fn fail_with_status(&mut self, stream: StreamId, status: u16, body: &str) {
         if self.end(stream).is_none() {
-            self.with(stream.index(), |input, presenter| input.error_body(status, body, presenter));
+            self.with(stream.index(), |input, presenter| {
+                input.close(presenter);
+                input.error_body(status, body, presenter);
+            });
             self.show_activity();
         }
     }

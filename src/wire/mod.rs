@@ -224,6 +224,15 @@ impl Input {
 
     /// The input ended: what is held is read as it is. What comes from now on is late.
     pub fn finish(&mut self, sink: &mut impl StreamSink) {
+        let late = self.reader.late;
+        self.close(sink);
+        if !late {
+            self.reader.end_without_record(sink);
+        }
+    }
+
+    /// Reads what is held as it is; what comes from now on is late.
+    pub fn close(&mut self, sink: &mut impl StreamSink) {
         let Input { framing, reader, .. } = self;
         match framing {
             Framing::Undecided { .. } => {}
@@ -234,7 +243,6 @@ impl Input {
             return;
         }
         reader.decoder.finish(sink);
-        reader.end_without_record(sink);
         reader.late = true;
     }
 
@@ -572,8 +580,9 @@ fn error_message(error: Value<'_>) -> Cow<'_, str> {
     if let Some(text) = error.str() {
         return text.text();
     }
-    for name in ["message", "error", "detail", "msg"] {
+    for name in ["message", "error", "detail", "msg", "errors"] {
         let value = error.get(name);
+        let value = if value.is_array() { value.at(0) } else { value };
         match value.str().filter(|text| !text.is_empty()) {
             Some(text) => return text.text(),
             None if value.is_object() => return error_message(value),
@@ -583,6 +592,11 @@ fn error_message(error: Value<'_>) -> Cow<'_, str> {
     let raw = error.raw();
     let end = (0..=raw.len().min(SHOWN)).rev().find(|end| raw.is_char_boundary(*end)).unwrap_or(0);
     Cow::Borrowed(raw.get(..end).filter(|raw| *raw != "{}").unwrap_or_default())
+}
+
+/// Whether a short text holds a word; a plain search weighs less than a clever one.
+fn contains(text: &str, word: &str) -> bool {
+    text.as_bytes().windows(word.len()).any(|part| part == word.as_bytes())
 }
 
 /// Whether the same request may succeed later, as far as a code tells: an HTTP status, or a provider's word.
@@ -595,9 +609,7 @@ pub(crate) fn retryable(code: &str) -> Option<bool> {
         };
     }
     let code = code.to_ascii_lowercase();
-    // A code is short; a plain search weighs less than a clever one.
-    let says = |word: &&str| code.as_bytes().windows(word.len()).any(|part| part == word.as_bytes());
-    let any = |words: &[&str]| words.iter().any(says);
+    let any = |words: &[&str]| words.iter().any(|word| contains(&code, word));
     if any(&["quota", "invalid", "auth", "permission", "not_found", "context_length", "unsupported"]) {
         Some(false)
     } else if any(&["rate_limit", "overloaded", "server_error", "timeout", "unavailable", "internal"]) {

@@ -252,10 +252,18 @@ impl OpenAiChat {
         self.append(target, JsonStr::new(text, false), None, record, sink);
     }
 
-    fn read_choice(&mut self, value: Value<'_>, position: usize, record: &mut Record, sink: &mut impl ChunkSink) {
-        let index = value.get("index").u64().unwrap_or(position as u64).min(u64::from(u32::MAX)) as u32;
+    /// Reads what a choice brings; true if it also ends.
+    fn read_choice(
+        &mut self,
+        value: Value<'_>,
+        position: usize,
+        record: &mut Record,
+        sink: &mut impl ChunkSink,
+    ) -> bool {
+        let index = choice_index(value, position);
         let Some(place) = self.choice(index) else {
-            return record.note(Effect::Refused(Refusal::OpenBlocks));
+            record.note(Effect::Refused(Refusal::OpenBlocks));
+            return false;
         };
         let delta = match value.get("delta") {
             delta if delta.is_object() => delta,
@@ -318,16 +326,20 @@ impl OpenAiChat {
             record.more = true;
         }
         self.read_error(value.get("error"), record, sink);
-        if let Some(reason) = value.get("finish_reason").str().filter(|reason| !reason.is_empty()) {
-            self.start(record, sink);
-            let flushed = self.flush_choice(place, sink);
-            let reason = reason.text();
-            let ended = sink.chunk(Chunk::MessageEnd { choice: index, finish: finish(&reason) });
-            if !std::mem::replace(&mut self.choices[place].finished, true) {
-                self.routing += 1;
-            }
-            record.note(flushed.and(ended));
+        said(value.get("finish_reason")).is_some()
+    }
+
+    fn read_finish(&mut self, value: Value<'_>, position: usize, record: &mut Record, sink: &mut impl ChunkSink) {
+        let index = choice_index(value, position);
+        let (Some(place), Some(reason)) = (self.choice(index), said(value.get("finish_reason"))) else { return };
+        let Some(finish) = finish(&reason) else { return };
+        self.start(record, sink);
+        let flushed = self.flush_choice(place, sink);
+        let ended = sink.chunk(Chunk::MessageEnd { choice: index, finish });
+        if !std::mem::replace(&mut self.choices[place].finished, true) {
+            self.routing += 1;
         }
+        record.note(flushed.and(ended));
     }
 
     /// Content is a string, or parts: text, and reasoning as parts of parts (Mistral).
@@ -392,7 +404,8 @@ impl OpenAiChat {
     ) {
         // What one fragment does may change what the next one of its record means.
         record.more |= std::mem::replace(&mut record.fragment, true);
-        let id = said(fragment.get("id"));
+        let id = fragment.get("id");
+        let id = said(id).or_else(|| id.number().map(Cow::Borrowed));
         let name = said(function.get("name"));
         let index = fragment.get("index");
         let index = index.u64().or_else(|| index.str().and_then(|digits| digits.raw().parse().ok()));
@@ -450,6 +463,7 @@ impl OpenAiChat {
         };
         let number = CallNumber(self.first_call + place as u32);
         let call = &mut self.calls[place];
+        let has_id = id.is_some();
         let new_id = id.filter(|_| call.id.is_none());
         let new_name = name.filter(|_| call.name.is_none());
         if found.is_none() {
@@ -475,7 +489,7 @@ impl OpenAiChat {
         }
         let target = Target::Arguments { call: number };
         if arguments.str().is_some() {
-            record.routed_by_position |= fragment.get("id").str().is_none_or(JsonStr::is_empty) && index.is_none();
+            record.routed_by_position |= !has_id && index.is_none();
             self.append_value(target, arguments, record, sink);
         } else if !arguments.is_null() {
             record.more = true;
@@ -510,10 +524,11 @@ impl OpenAiChat {
             return false;
         }
         let mut known = choices.is_array() || object.starts_with("chat.completion");
+        let mut ends = false;
         if ours {
             self.identify(value.get("id").str(), sink);
             for (position, choice) in choices.items().enumerate() {
-                self.read_choice(choice, position, record, sink);
+                ends |= self.read_choice(choice, position, record, sink);
             }
             for name in ["citations", "search_results"] {
                 for source in value.get(name).items() {
@@ -531,9 +546,18 @@ impl OpenAiChat {
         } else if named_error {
             self.read_error(value, record, sink);
             known = true;
-        } else if !known && !value.get("detail").is_null() {
-            self.read_error(value.get("detail"), record, sink);
-            known = true;
+        } else if !known && object.is_empty() && value.get("type").is_null() {
+            // The body of an error that other software than a model server made.
+            known = ["message", "msg", "detail", "errors"].into_iter().any(|name| !value.get(name).is_null());
+            if known {
+                self.read_error(value, record, sink);
+            }
+        }
+        // An error beside the end interrupts what is open before the end would complete it.
+        if ends {
+            for (position, choice) in choices.items().enumerate() {
+                self.read_finish(choice, position, record, sink);
+            }
         }
         known
     }
@@ -611,20 +635,29 @@ fn said(value: Value<'_>) -> Option<Cow<'_, str>> {
 const REASONING_NAMES: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 const ABSENT_REASONING: [Option<Value<'_>>; 3] = [None; 3];
 
-fn finish(reason: &str) -> Finish<'_> {
-    match reason {
-        "length" | "max_tokens" | "model_length" | "MAX_TOKENS" => Finish::Length,
-        "content_filter" | "safety" | "SAFETY" | "RECITATION" | "refusal" => Finish::Filtered,
-        "error"
-        | "network_error"
-        | "insufficient_system_resource"
-        | "abort"
-        | "cancelled"
-        | "malformed_function_call"
-        | "MALFORMED_FUNCTION_CALL" => Finish::Broken(reason),
-        // Whatever else a provider calls it, the answer ended; whether it calls tools its calls tell.
-        _ => Finish::Complete,
-    }
+/// A choice is named by its index; where that is none, by its place.
+fn choice_index(value: Value<'_>, position: usize) -> u32 {
+    let index = value.get("index");
+    let index = index.u64().or_else(|| index.str()?.raw().parse().ok());
+    index.and_then(|index| u32::try_from(index).ok()).unwrap_or(position as u32)
+}
+
+/// What a finish reason means, however it is spelled. A word that says nothing of a cut or a failure is an end;
+/// whether there are calls then, the calls tell.
+fn finish(reason: &str) -> Option<Finish<'_>> {
+    let word = reason.trim().to_ascii_lowercase();
+    let says = |parts: &[&str]| parts.iter().any(|part| super::contains(&word, part));
+    Some(if matches!(word.as_str(), "" | "null" | "none") {
+        return None;
+    } else if says(&["length", "max_", "max-", "limit", "incomplete", "context"]) {
+        Finish::Length
+    } else if says(&["filter", "safety", "block", "refus", "recitation", "prohibited"]) {
+        Finish::Filtered
+    } else if says(&["error", "fail", "timeout", "abort", "cancel", "interrupt", "insufficient", "malformed"]) {
+        Finish::Broken(reason)
+    } else {
+        Finish::Complete
+    })
 }
 
 fn read_usage(usage: Value<'_>) -> Usage {
