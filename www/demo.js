@@ -51,7 +51,7 @@ class Player {
   }
 
   tick() {
-    const now = performance.now(), until = this.at + (now - this.since) * this.speed;
+    const now = performance.now(), until = this.speed === Infinity ? Infinity : this.at + (now - this.since) * this.speed;
     this.since = now;
     while (!this.over && this.pieces[this.next][0] <= until) this.step();
     if (this.over) return;
@@ -92,7 +92,7 @@ async function start() {
     if (stream) return;
     $("empty").hidden = true;
     if (choice.ask) chat.addUser(choice.ask);
-    stream = chat.stream({ format: "openai-chat" });
+    window.__stream = stream = chat.stream({ format: "openai-chat" });
   }
 
   function feed(bytes) {
