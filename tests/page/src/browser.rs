@@ -5,6 +5,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use futures_util::FutureExt;
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Map, Value, json};
 use serve::{Mount, Server};
+use tokio::runtime::Runtime;
 
 use crate::Page;
 
@@ -38,8 +40,12 @@ const BROWSERS: [Browser; 2] = [
 /// A driver that has not answered by then will not.
 const DRIVER_START: Duration = Duration::from_secs(30);
 
-/// Two browsers at once would share the cores and be late for everything.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+/// The server, and the browsers that tests have left open for the next one.
+/// One test has them at a time: two would share the cores and be late for everything.
+static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+
+/// Tests that wait for their turn. The last one closes what is open.
+static WAITING: AtomicUsize = AtomicUsize::new(0);
 
 /// What the reader has set in the system or the browser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,14 +85,50 @@ pub fn each_browser(test: impl AsyncFn(&Page)) {
 
 /// Runs a test in each browser, as [`each_browser`] does, for a reader with a setting.
 pub fn each_browser_of(reader: Reader, test: impl AsyncFn(&Page)) {
-    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
-    let server = serve_demo();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    for browser in &BROWSERS {
-        let driver = Driver::start(browser);
-        runtime.block_on(async {
-            let client = driver.session(browser, reader).await;
-            let page = Page::new(client.clone(), server.url(), browser.name);
+    WAITING.fetch_add(1, Ordering::SeqCst);
+    let mut turn = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    WAITING.fetch_sub(1, Ordering::SeqCst);
+    let open = turn.get_or_insert_with(Open::new);
+    let failure = (0..BROWSERS.len()).find_map(|browser| open.run(browser, reader, &test).err());
+    if WAITING.load(Ordering::SeqCst) == 0 {
+        open.close();
+        *turn = None;
+    }
+    drop(turn);
+    if let Some(panic) = failure {
+        resume_unwind(panic);
+    }
+}
+
+struct Open {
+    server: Server,
+    runtime: Runtime,
+    /// As in `BROWSERS`.
+    sessions: [Option<Session>; 2],
+}
+
+struct Session {
+    client: Client,
+    _driver: Driver,
+}
+
+impl Open {
+    fn new() -> Open {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        Open { server: serve_demo(), runtime, sessions: [None, None] }
+    }
+
+    /// Runs a test in one browser. The next test has the browser after it,
+    /// unless the test has failed or has left more than one window.
+    fn run(&mut self, browser: usize, reader: Reader, test: &impl AsyncFn(&Page)) -> thread::Result<()> {
+        let (browser, place) = (&BROWSERS[browser], &mut self.sessions[browser]);
+        let kept = if reader == Reader::Default { place.take() } else { None };
+        self.runtime.block_on(async {
+            let session = match kept {
+                Some(session) => session,
+                None => Session::start(browser, reader).await,
+            };
+            let page = Page::new(session.client.clone(), self.server.url(), browser.name);
             let run = async {
                 test(&page).await;
                 page.assert_no_problems().await;
@@ -97,12 +139,33 @@ pub fn each_browser_of(reader: Reader, test: impl AsyncFn(&Page)) {
                 eprintln!("failed in {}", browser.name);
                 page.report(&format!("failed-{test}")).await;
             }
-            // A browser that has crashed cannot be closed; its driver ends it.
-            let _ = client.close().await;
-            if let Err(panic) = outcome {
-                resume_unwind(panic);
+            let as_found = session.client.windows().await.is_ok_and(|windows| windows.len() == 1);
+            if outcome.is_ok() && as_found && reader == Reader::Default {
+                *place = Some(session);
+            } else {
+                session.close().await;
             }
-        });
+            outcome
+        })
+    }
+
+    fn close(&mut self) {
+        for session in self.sessions.iter_mut().filter_map(Option::take) {
+            self.runtime.block_on(session.close());
+        }
+    }
+}
+
+impl Session {
+    async fn start(browser: &Browser, reader: Reader) -> Session {
+        let driver = Driver::start(browser);
+        let client = driver.session(browser, reader).await;
+        Session { client, _driver: driver }
+    }
+
+    /// A browser that has crashed cannot be closed; its driver ends it.
+    async fn close(self) {
+        let _ = self.client.close().await;
     }
 }
 

@@ -13,4 +13,5 @@ pub use browser::{Reader, each_browser, each_browser_of};
 pub use demo::{ShownRow, Wire};
 pub use fantoccini::Locator;
 pub use fantoccini::elements::Element;
+pub use fantoccini::key::Key;
 pub use page::Page;

@@ -95,7 +95,7 @@ impl Page {
     }
 
     /// Waits until the condition holds; `what` is said when it does not in time.
-    pub async fn wait_until(&self, what: &str, condition: impl AsyncFn() -> bool) {
+    pub async fn wait_until(&self, what: &str, mut condition: impl AsyncFnMut() -> bool) {
         let start = Instant::now();
         while !condition().await {
             assert!(start.elapsed() < PATIENCE, "waited {PATIENCE:?} in vain for {what}");
@@ -116,12 +116,19 @@ impl Page {
         serde_json::from_value(problems).expect("window.__problems")
     }
 
-    /// Waits for a problem that the test has caused, and takes it from the page's list.
-    pub async fn take_problem(&self, start: &str) -> String {
-        self.wait_until(start, async || self.problems().await.iter().any(|problem| problem.starts_with(start))).await;
-        let body = "const at = window.__problems.findIndex((problem) => problem.startsWith(arguments[0])); \
-                    return window.__problems.splice(at, 1)[0];";
-        self.call(body, vec![json!(start)]).await.as_str().unwrap_or_default().to_owned()
+    /// Waits for problems that the test has caused, so many that begin so, and takes them from the page's list.
+    pub async fn take_problems(&self, count: usize, start: &str) -> Vec<String> {
+        let mut taken = Vec::new();
+        self.wait_until(start, async || {
+            taken = self.problems().await;
+            taken.retain(|problem| problem.starts_with(start));
+            taken.len() >= count
+        })
+        .await;
+        assert_eq!(taken.len(), count, "{taken:?}");
+        let body = "window.__problems = window.__problems.filter((problem) => !problem.startsWith(arguments[0]));";
+        self.call(body, vec![json!(start)]).await;
+        taken
     }
 
     /// # Panics
@@ -137,7 +144,8 @@ impl Page {
         let before = self.client.windows().await.expect("windows");
         let open = "window.open(location.href, '', `popup,width=${arguments[0]},height=740`);";
         self.call(open, vec![json!(width)]).await;
-        self.wait_until("a window", async || self.client.windows().await.is_ok_and(|now| now.len() > before.len())).await;
+        self.wait_until("a window", async || self.client.windows().await.is_ok_and(|now| now.len() > before.len()))
+            .await;
         let windows = self.client.windows().await.expect("windows");
         let narrow = windows.into_iter().find(|window| !before.contains(window)).expect("a window");
         self.client.switch_to_window(narrow).await.expect("the window");
