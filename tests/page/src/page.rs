@@ -138,6 +138,15 @@ impl Page {
         assert!(problems.is_empty(), "the page has met problems: {problems:#?}");
     }
 
+    /// Makes what is seen of the page so large, in CSS pixels.
+    pub async fn resize(&self, width: u32, height: u32) {
+        self.client.set_window_size(width, height).await.expect("a resized window");
+        let frame = self.eval("[outerWidth - innerWidth, outerHeight - innerHeight]").await;
+        let (right, top): (u32, u32) = serde_json::from_value(frame).expect("sizes");
+        self.client.set_window_size(width + right, height + top).await.expect("a resized window");
+        self.wait_for(&format!("innerWidth === {width} && innerHeight === {height}")).await;
+    }
+
     /// Opens the demo in a window of its own that is so narrow.
     pub async fn open_narrow(&self, width: u32) {
         self.goto("").await;

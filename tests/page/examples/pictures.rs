@@ -1,0 +1,93 @@
+//! Takes pictures of the demo, after `cargo xtask test --only page` has built it:
+//!
+//! ```sh
+//! cargo run --package page --example pictures
+//! ```
+//!
+//! `www/demo.png`, which the README shows, is the long tool call half way, in
+//! Chromium. `target/screens` gets every recording at its end, to be looked at:
+//! in a wide window and in a narrow one, in light colours and in dark.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::Path;
+
+use page::{Page, Reader, each_browser_of};
+
+const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../www/demo.png");
+
+fn main() {
+    each_browser_of(Reader::Default, async |page| {
+        page.open().await;
+        page.resize(1280, 800).await;
+        if page.browser() == "chromium" {
+            long_call_half_way(page).await;
+        }
+        every_recording(page, "wide-light").await;
+        page.open_narrow(360).await;
+        every_recording(page, "narrow-light").await;
+    });
+    each_browser_of(Reader::Dark, async |page| {
+        page.open().await;
+        page.resize(1280, 800).await;
+        every_recording(page, "wide-dark").await;
+        page.open_narrow(360).await;
+        every_recording(page, "narrow-dark").await;
+    });
+}
+
+async fn long_call_half_way(page: &Page) {
+    page.choose("A tool call of 200 KB").await;
+    page.press("Wire & ops").await;
+    page.press("Play").await;
+    page.wait_for("/1[0-9]{2}\\.. KB/.test(document.querySelector('#log [data-kind^=tool] .cr-bytes')?.textContent)")
+        .await;
+    let picture = page.screenshot("long-call-half-way").await;
+    fs::write(README, with_a_palette(&picture)).expect("www/demo.png");
+    page.press("Wire & ops").await;
+}
+
+async fn every_recording(page: &Page, name: &str) {
+    for (i, recording) in page.texts("#recording option").await.iter().enumerate() {
+        page.play_through(recording).await;
+        page.wait_for("/ ([0-9]+) of \\1 pieces/.test(document.querySelector('#clock').textContent)").await;
+        page.screenshot(&format!("{name}-{}", i + 1)).await;
+    }
+}
+
+/// The picture in 256 colours, each other one as the nearest of them. They are
+/// the most frequent ones, but none that is all but the same as another: so a
+/// rare colour has its place. A third of the size, and nothing that the eye could miss.
+fn with_a_palette(picture: &Path) -> Vec<u8> {
+    let file = BufReader::new(File::open(picture).expect("the picture"));
+    let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
+    let mut bytes = vec![0; reader.output_buffer_size().expect("a size that fits")];
+    let info = reader.next_frame(&mut bytes).expect("a PNG");
+    let pixels = bytes[..info.buffer_size()].chunks_exact(info.color_type.samples());
+    let colours: Vec<[u8; 3]> = pixels.map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect();
+
+    let mut count = HashMap::new();
+    colours.iter().for_each(|colour| *count.entry(*colour).or_insert(0_u32) += 1);
+    let mut by_count: Vec<_> = count.keys().copied().collect();
+    by_count.sort_by_key(|colour| (u32::MAX - count[colour], *colour));
+    let distance = |a: [u8; 3], b: [u8; 3]| a.iter().zip(b).map(|(a, b)| u32::from(a.abs_diff(b)).pow(2)).sum::<u32>();
+    let mut palette: Vec<[u8; 3]> = Vec::new();
+    for colour in by_count {
+        if palette.len() < 256 && palette.iter().all(|other| distance(*other, colour) > 50) {
+            palette.push(colour);
+        }
+    }
+    let nearest = |colour: [u8; 3]| (0..palette.len()).min_by_key(|i| distance(palette[*i], colour)).expect("a colour");
+    let index: HashMap<_, _> = count.keys().map(|colour| (*colour, nearest(*colour) as u8)).collect();
+    let indices: Vec<u8> = colours.iter().map(|colour| index[colour]).collect();
+
+    let mut out = Vec::new();
+    let mut encoder = png::Encoder::new(&mut out, info.width, info.height);
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_palette(palette.concat());
+    encoder.set_compression(png::Compression::High);
+    encoder.set_filter(png::Filter::NoFilter);
+    encoder.write_header().and_then(|mut writer| writer.write_image_data(&indices)).expect("a PNG");
+    out
+}
