@@ -282,6 +282,7 @@ pub struct Value<'a> {
 }
 
 const ABSENT: u32 = u32::MAX;
+const NOTHING: [Node; 2] = [Node { start: 0, end: 0, next: ABSENT, kind: Kind::Null }; 2];
 
 /// The items of an array, or the members of an object two by two.
 struct Children<'a> {
@@ -342,13 +343,27 @@ impl<'a> Value<'a> {
     /// The member called `key`, the last one where the key is repeated.
     #[inline(never)]
     pub fn get(self, key: &str) -> Value<'a> {
-        let mut found = ABSENT;
-        for (name, value) in self.members() {
-            if name == *key {
-                found = value.at;
+        let (mut found, nodes) = (ABSENT, self.record.nodes);
+        let Children { mut next, end, .. } = self.children(Kind::Object);
+        while next < end
+            && let [name, value] =
+                nodes.get(next as usize..).and_then(<[Node]>::first_chunk).copied().unwrap_or(NOTHING)
+        {
+            // Most keys differ in length already; a key with escapes is rare.
+            let alike = match name.kind {
+                Kind::Plain => (name.end - name.start) as usize == key.len() && self.child(next).raw_is(name, key),
+                _ => self.child(next).str().is_some_and(|name| name == *key),
+            };
+            if alike {
+                found = next + 1;
             }
+            next = value.next;
         }
         self.child(found)
+    }
+
+    fn raw_is(self, node: Node, key: &str) -> bool {
+        self.record.text.as_bytes().get(node.start as usize..node.end as usize) == Some(key.as_bytes())
     }
 
     /// The item at `index`.

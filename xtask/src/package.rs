@@ -165,8 +165,17 @@ fn memmem<'a>(bytes: &'a [u8], needle: &'a [u8]) -> impl Iterator<Item = usize> 
     bytes.windows(needle.len()).enumerate().filter(move |(_, window)| *window == needle).map(|(place, _)| place)
 }
 
-/// Large functions inlined into their one caller, and values kept for reuse, make fewer bytes but a larger download.
-const SHRINK: [&str; 3] = ["-Oz", "--one-caller-inline-max-function-size=25", "--skip-pass=local-cse"];
+/// Aims at the download, not at the file: large functions inlined into their one caller and values kept for reuse make
+/// fewer bytes that compress worse, functions of like names are alike.
+const SHRINK: [&str; 7] = [
+    "--flatten",
+    "--rereloop",
+    "-Oz",
+    "-Oz",
+    "--reorder-functions-by-name",
+    "--one-caller-inline-max-function-size=25",
+    "--skip-pass=local-cse",
+];
 
 /// wasm-opt drops what is not needed and names; a module that did not shrink
 /// has not been through it.
