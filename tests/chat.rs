@@ -265,6 +265,20 @@ fn a_failure_outside_the_wire_is_an_error_row() {
     }
 }
 
+#[test]
+fn a_failure_after_the_answer_ended_leaves_it_done_and_the_stream_interrupted() {
+    let mut chat = chat([content("a"), end("stop")]);
+    chat.chat.fail(chat.stream, "connection lost", "read-error", Some(true));
+    assert_eq!(chat.finish(), End::Interrupted);
+    shows(
+        &mut chat,
+        r#"
+        text done "a"
+        error done !read-error "connection lost" retryable
+        "#,
+    );
+}
+
 // Several streams.
 
 #[test]

@@ -357,6 +357,23 @@ fn the_whole_message_at_the_end_of_its_deltas_shows_once() {
     check_lines(&[content("Hel"), content("lo"), last.into()], r#"text done "Hello""#);
 }
 
+/// farion1231/cc-switch#6793: the same for calls and reasoning
+#[test]
+fn the_whole_message_at_the_end_of_its_calls_shows_them_once() {
+    let whole = |message: &str| {
+        format!(
+            r#"{{"id":"r","object":"chat.completion","choices":[{{"index":0,"message":{message},"finish_reason":"tool_calls"}}]}}"#
+        )
+    };
+    let one = r#"{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":"{\"x\":1}"}}"#;
+    let expected = r#"tool pending f#c({"x":1}) whole"#;
+    check_lines(&[call(one), whole(&format!(r#"{{"content":null,"tool_calls":[{one}]}}"#))], expected);
+    check_lines(
+        &[chunk(r#"{"reasoning":"hm"}"#), call(one), whole(&format!(r#"{{"reasoning":"hm","tool_calls":[{one}]}}"#))],
+        &format!("reasoning done \"hm\"\n{expected}"),
+    );
+}
+
 /// assistant-ui/assistant-ui#5524
 #[test]
 fn a_lone_minus_leaves_the_fields_as_they_were() {
