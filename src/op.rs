@@ -243,6 +243,9 @@ impl RowSink for OpBuffer {
 
 /// Length in UTF-16 units, the units in which JavaScript counts.
 pub(crate) fn utf16_len(text: &str) -> u32 {
+    if text.is_ascii() {
+        return text.len() as u32;
+    }
     // Every scalar is one lead byte, and those of four bytes take two units.
     text.bytes().map(|byte| u32::from(byte & 0xC0 != 0x80) + u32::from(byte >= 0xF0)).sum()
 }

@@ -455,8 +455,8 @@ impl Row {
         if begin(json, Changed::QUIET_SINCE, "quietSince", self.quiet_since.is_some()) {
             json.number(self.quiet_since.unwrap_or_default());
         }
-        if let Some(error) = self.error.as_ref().filter(|_| which.has(Changed::ERROR)) {
-            error.write(json.key("error"));
+        if begin(json, Changed::ERROR, "error", self.error.is_some()) {
+            self.error.iter().for_each(|error| error.write(json));
         }
         if begin(json, Changed::IMAGES, "images", !self.images.is_empty()) {
             json.array(|json| {

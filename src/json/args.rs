@@ -112,6 +112,8 @@ struct Preview {
     rewritten: bool,
     /// Work spent on taking fields back; never more than the bytes read, so that it stays linear.
     spent: usize,
+    /// Bytes of the paths of all fields: long keys stand in the path of every value below them.
+    path_bytes: usize,
     off: bool,
     max_depth: usize,
     max_fields: usize,
@@ -157,6 +159,7 @@ impl ArgsReader {
                 truncated: false,
                 rewritten: false,
                 spent: 0,
+                path_bytes: 0,
                 off: false,
                 max_depth: limits.preview_depth,
                 max_fields: limits.preview_fields,
@@ -219,7 +222,13 @@ impl Sink<'_> {
     }
 
     fn field(&mut self, kind: FieldKind, start: usize, end: usize, closed: bool) -> bool {
-        if self.fields.len() >= self.preview.max_fields {
+        let key = |frame: &Frame| match frame.step {
+            Step::Key { start, end } => (end - start) as usize,
+            Step::Index(_) => 1,
+        };
+        self.preview.path_bytes += self.preview.frames.iter().map(key).sum::<usize>();
+        let paths_too_long = self.preview.path_bytes > self.input.len() * PATH_SHARE + PREVIEW_CREDIT;
+        if self.fields.len() >= self.preview.max_fields || paths_too_long {
             self.preview.truncated = true;
             return false;
         }
@@ -259,6 +268,8 @@ impl Sink<'_> {
     }
 }
 
+/// How many times the input all paths together may be as long.
+const PATH_SHARE: usize = 4;
 /// Work that taking fields back may cost before the length of the input bounds it.
 const PREVIEW_CREDIT: usize = 4096;
 

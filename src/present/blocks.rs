@@ -87,6 +87,8 @@ struct CallBlock {
     seen: usize,
     /// A cap cut the arguments.
     cut: bool,
+    /// A record was lost while the arguments came.
+    gap: bool,
     /// An error or the stream's end ended it.
     closed: bool,
 }
@@ -144,6 +146,7 @@ impl Blocks {
         self.replay = Some(0);
         for call in &mut self.call_blocks {
             call.seen = 0;
+            call.gap = false;
             call.closed = false;
         }
     }
@@ -160,7 +163,9 @@ impl Blocks {
                 self.first_call = self.calls.len();
                 self.choices.clear();
                 self.errored = false;
-                self.message_id = id.map(Box::from);
+                // An id stands in the key of each of the message's rows; one that is no id would multiply.
+                const LONGEST_ID: usize = 256;
+                self.message_id = id.filter(|id| id.len() <= LONGEST_ID).map(Box::from);
                 Effect::None
             }
             Chunk::Text { choice, text } => self.speak(choice, BlockKind::Text, text, stage),
@@ -192,6 +197,13 @@ impl Blocks {
                 ended.and(effect)
             }
             Chunk::User { .. } | Chunk::Usage(_) => Effect::None,
+        }
+    }
+
+    /// A record was lost: what it would have added to the calls of this message nobody knows.
+    pub fn note_gap(&mut self) {
+        for place in self.calls[self.first_call..].iter().flatten() {
+            self.call_blocks[*place].gap = true;
         }
     }
 
@@ -319,7 +331,7 @@ impl Blocks {
     ) -> (Option<RowId>, Effect) {
         let position = self.in_message;
         self.in_message += 1;
-        if let Some(row) = self.replayed(choice, kind) {
+        if let Some(row) = self.replayed(choice, kind, stage) {
             return (Some(row), Effect::None);
         }
         let (row_kind, state) = match kind {
@@ -354,7 +366,7 @@ impl Blocks {
     }
 
     /// The block that stands at this position since an earlier pass. A block that does not fit ends the replay.
-    fn replayed(&mut self, choice: u32, kind: BlockKind) -> Option<RowId> {
+    fn replayed(&mut self, choice: u32, kind: BlockKind, stage: &mut Stage<'_>) -> Option<RowId> {
         let next = self.replay?;
         let fits = self.history.get(next).filter(|block| {
             (block.message, block.choice) == (self.message, choice)
@@ -364,8 +376,37 @@ impl Blocks {
                 }
         });
         let row = fits.map(|block| block.row);
-        self.replay = row.is_some().then_some(next + 1);
+        match row {
+            Some(_) => self.replay = Some(next + 1),
+            None => self.end_replay(stage),
+        }
         row
+    }
+
+    /// The stream went another way than before, or ended sooner: what it no longer says stays on screen, but no call
+    /// of it may run.
+    pub fn end_replay(&mut self, stage: &mut Stage<'_>) {
+        let Some(next) = self.replay.take() else { return };
+        for place in next..self.history.len() {
+            let row = self.history[place].row;
+            if stage.rows.get(row).is_some_and(|row| row.state == RowState::Pending) {
+                self.reopen_call(row, RowState::Interrupted, stage);
+            }
+        }
+    }
+
+    /// Takes back the verdict on a call's arguments.
+    fn reopen_call(&mut self, row: RowId, state: RowState, stage: &mut Stage<'_>) -> Effect {
+        stage.rows.change(row, |row| {
+            row.error = None;
+            if let Some(tool) = row.tool.as_deref_mut() {
+                tool.input_done = false;
+            }
+            let mut changed = Changed::INPUT_DONE;
+            changed.add(Changed::ERROR);
+            changed
+        });
+        self.set_state(row, state, stage)
     }
 
     fn speak(&mut self, choice: u32, kind: BlockKind, text: &str, stage: &mut Stage<'_>) -> Effect {
@@ -410,9 +451,12 @@ impl Blocks {
     #[inline(never)]
     fn close_speech(&mut self, choice: u32, state: RowState, stage: &mut Stage<'_>) -> Effect {
         let place = self.choice(choice);
-        match self.choices[place].speech.take().and_then(|speech| speech.row) {
-            Some(row) => self.close(row, state, stage),
-            None => Effect::None,
+        match self.choices[place].speech.take() {
+            Some(Speech { row: Some(row), seen, .. }) => {
+                let cut = cut_text(row, seen, stage);
+                cut.and(self.close(row, state, stage))
+            }
+            _ => Effect::None,
         }
     }
 
@@ -437,6 +481,14 @@ impl Blocks {
             BlockKind::Call(place) => Some(place),
             _ => None,
         });
+        // Another id or name is another call, wherever it stands.
+        let tool = known.and_then(|place| stage.rows.get(self.call_blocks[place].row)?.tool.as_deref());
+        let differs = |there: &str, now: Option<&str>| !there.is_empty() && now.is_some_and(|now| now != there);
+        if tool
+            .is_some_and(|tool| differs(&tool.name, name) || differs(tool.call_id.as_deref().unwrap_or_default(), id))
+        {
+            self.end_replay(stage);
+        }
         let (row, effect) = self.block(choice, BlockKind::Call(place), stage, &mut |row| {
             row.tool = Some(Box::default());
             row.bytes = Some(0);
@@ -453,7 +505,8 @@ impl Blocks {
             }
             (Some(row), _) => {
                 let reader = ArgsReader::new(stage.limits);
-                self.call_blocks.push(CallBlock { row, choice, reader, seen: 0, cut: false, closed: false });
+                let new = CallBlock { row, choice, reader, seen: 0, cut: false, gap: false, closed: false };
+                self.call_blocks.push(new);
                 Some(place)
             }
         };
@@ -503,12 +556,36 @@ impl Blocks {
             call.seen += common;
             return Effect::None;
         }
-        if row.state != RowState::Preparing || call.closed {
-            // The call may be running by now: its arguments cannot change any more.
-            return Effect::Refused(Refusal::ArgumentsAfterEnd);
+        let (state, choice) = (row.state, call.choice);
+        let ended = self.choices.iter().any(|known| known.index == choice && known.finished);
+        if state != RowState::Preparing || call.closed {
+            // A call may be running by now, and then its arguments cannot change any more. In a replay, one that did
+            // not start may.
+            let started = !matches!(state, RowState::Pending | RowState::Failed) || tool.output.is_some();
+            if ended || started || call.closed {
+                return Effect::Refused(Refusal::ArgumentsAfterEnd);
+            }
+            let there = there.len();
+            self.reopen_call(id, RowState::Preparing, stage);
+            return self.change_arguments(place, there, common, text, stage);
         }
+        let there = there.len();
+        self.change_arguments(place, there, common, text, stage)
+    }
+
+    /// Argument text that follows, or replaces what stands behind the `common` bytes it shares with it.
+    fn change_arguments(
+        &mut self,
+        place: usize,
+        there: usize,
+        common: usize,
+        text: &str,
+        stage: &mut Stage<'_>,
+    ) -> Effect {
+        let call = &mut self.call_blocks[place];
+        let id = call.row;
         let keep = call.seen + common;
-        let effect = if common < there.len() {
+        let effect = if common < there {
             call.reader = ArgsReader::new(stage.limits);
             stage.rows.replace_input(id, keep, text.get(common..).unwrap_or_default(), &mut call.reader)
         } else {
@@ -524,7 +601,8 @@ impl Blocks {
         let again = std::mem::replace(&mut self.choices[place].finished, true);
         let mut effect = self.show_waiting_sources(place, stage);
         let cut = matches!(finish, Finish::Length | Finish::Filtered);
-        if let Some(row) = self.choices[place].speech.and_then(|speech| speech.row) {
+        if let Some(Speech { row: Some(row), seen, .. }) = self.choices[place].speech {
+            effect = effect.and(cut_text(row, seen, stage));
             if cut && stage.rows.get(row).is_some_and(|row| row.state.is_open()) {
                 effect = effect.and(stage.rows.change(row, set_truncated));
             }
@@ -533,7 +611,7 @@ impl Blocks {
         }
         for number in self.first_call..self.calls.len() {
             if let Some(place) = self.calls[number].filter(|place| self.call_blocks[*place].choice == index) {
-                effect = effect.and(self.finish_call(place, finish, stage));
+                effect = effect.and(self.finish_call(place, finish, again, stage));
             }
         }
         if again {
@@ -558,11 +636,23 @@ impl Blocks {
     }
 
     /// The message ended: the strict verdict on a call's arguments. Only what passes it may ever run.
-    fn finish_call(&mut self, place: usize, finish: Finish<'_>, stage: &mut Stage<'_>) -> Effect {
+    fn finish_call(&mut self, place: usize, finish: Finish<'_>, again: bool, stage: &mut Stage<'_>) -> Effect {
+        let call = &self.call_blocks[place];
+        let (row, seen, gap) = (call.row, call.seen, call.gap);
+        let Some(known) = stage.rows.get(row) else { return Effect::None };
+        let less = known.tool.as_deref().is_some_and(|tool| seen < tool.input.len());
+        match known.state {
+            RowState::Preparing => {}
+            // In a replay: what this pass says of a call that waits to run counts.
+            RowState::Pending if !again && (less || gap || finish != Finish::Complete) => {
+                self.reopen_call(row, RowState::Preparing, stage);
+            }
+            _ => return Effect::None,
+        }
         let call = &mut self.call_blocks[place];
-        let row = call.row;
-        if stage.rows.get(row).is_none_or(|row| row.state != RowState::Preparing) {
-            return Effect::None;
+        if less {
+            call.reader = ArgsReader::new(stage.limits);
+            stage.rows.replace_input(row, seen, "", &mut call.reader);
         }
         let named = stage.rows.get(row).and_then(|row| row.tool.as_deref()).is_some_and(|tool| !tool.name.is_empty());
         let well_formed = stage.rows.finish_input(row, &mut call.reader);
@@ -573,6 +663,7 @@ impl Blocks {
             }
             Finish::Broken(_) => return self.set_state(row, RowState::Interrupted, stage),
             Finish::Complete if call.cut => "arguments-too-long",
+            Finish::Complete if call.gap => "arguments-incomplete",
             Finish::Complete if call.reader.nested_too_deep() => "arguments-nesting",
             Finish::Complete if !well_formed => "arguments-malformed",
             Finish::Complete if !named => "name-missing",
@@ -641,6 +732,14 @@ impl Blocks {
                 if self.choices[place].finished { self.show_waiting_sources(place, stage) } else { Effect::None }
             }
         }
+    }
+}
+
+/// The wire says that a text ended: what an earlier pass had behind it goes.
+fn cut_text(id: RowId, seen: usize, stage: &mut Stage<'_>) -> Effect {
+    match stage.rows.get(id).and_then(|row| row.text.as_deref()) {
+        Some(text) if seen < text.len() => stage.rows.replace_text(id, seen, ""),
+        _ => Effect::None,
     }
 }
 

@@ -129,6 +129,8 @@ pub struct ChatRows {
     rows: Rows,
     panels: Panels,
     streams: Vec<Stream>,
+    /// The streams that have not ended.
+    live: Vec<usize>,
     faults: FaultLog,
     /// What the user said here and no wire has repeated yet.
     unechoed: Vec<RowId>,
@@ -140,11 +142,20 @@ pub struct ChatRows {
 
 #[derive(Debug)]
 struct Stream {
-    input: Input,
+    /// None once it ended: most streams of a long chat have.
+    input: Option<Box<Input>>,
+    format: Format,
+    tally: Tally,
     blocks: Blocks,
     end: Option<End>,
     last_news: u64,
     quiet: bool,
+}
+
+impl Stream {
+    fn tally(&self) -> Tally {
+        self.input.as_ref().map_or(self.tally, |input| input.tally())
+    }
 }
 
 /// A chunk's way from one stream's decoder to the chat.
@@ -177,6 +188,10 @@ impl StreamSink for Presenter<'_> {
 
     fn fail(&mut self, message: &str, code: &str, retryable: Option<bool>) {
         self.blocks.fail(message, code, retryable, &mut self.stage);
+    }
+
+    fn gap(&mut self) {
+        self.blocks.note_gap();
     }
 
     fn begin(&mut self) {
@@ -237,6 +252,7 @@ impl ChatRows {
             rows: Rows::new(&options.limits),
             panels: Panels::default(),
             streams: Vec::new(),
+            live: Vec::new(),
             faults: FaultLog::new(options.limits.faults),
             unechoed: Vec::new(),
             now: 0,
@@ -251,9 +267,10 @@ impl ChatRows {
     /// Tells the time, in milliseconds of any clock that does not run backwards.
     pub fn set_now(&mut self, now: u64) {
         self.now = now.max(self.now);
-        for index in 0..self.streams.len() {
+        for place in 0..self.live.len() {
+            let index = self.live[place];
             let stream = &self.streams[index];
-            if stream.end.is_none() && !stream.quiet && self.now >= stream.last_news + QUIET_MILLIS {
+            if !stream.quiet && self.now >= stream.last_news + QUIET_MILLIS {
                 let since = stream.last_news;
                 self.streams[index].quiet = true;
                 self.with(index, |_, presenter| presenter.blocks.set_quiet(Some(since), &mut presenter.stage));
@@ -265,12 +282,15 @@ impl ChatRows {
     pub fn stream(&mut self, options: impl Into<StreamOptions>) -> StreamId {
         let options = options.into();
         self.streams.push(Stream {
-            input: Input::new(options.format, &self.options.limits),
+            input: None,
+            format: options.format,
+            tally: Tally::default(),
             blocks: Blocks::new(options.parent),
             end: None,
             last_news: self.now,
             quiet: false,
         });
+        self.live.push(self.streams.len() - 1);
         self.show_activity();
         StreamId(self.streams.len() as u32)
     }
@@ -312,14 +332,16 @@ impl ChatRows {
         self.with(stream.index(), |input, presenter| {
             input.finish(presenter);
             presenter.begin();
+            if presenter.blocks.is_complete() {
+                presenter.blocks.end_replay(&mut presenter.stage);
+            }
             presenter.blocks.end_open(RowState::Interrupted, &mut presenter.stage);
         });
+        let marked = self.with(stream.index(), |input, _| input.is_done());
         let entry = &mut self.streams[stream.index()];
-        let done = entry.blocks.is_complete() || (entry.input.is_done() && entry.blocks.is_empty());
+        let done = entry.blocks.is_complete() || (marked && entry.blocks.is_empty());
         let end = if done { End::Done } else { End::Interrupted };
-        entry.end = Some(end);
-        self.show_activity();
-        end
+        self.close(stream, end)
     }
 
     /// Ends the stream: what is not at its end becomes cancelled, calls that wait to run among it. Answers how the
@@ -344,12 +366,22 @@ impl ChatRows {
             return end;
         }
         self.with(stream.index(), |input, presenter| {
-            input.abort();
+            input.abort(presenter);
             presenter.blocks.cancel(reason, &mut presenter.stage);
         });
-        self.streams[stream.index()].end = Some(End::Cancelled);
+        self.close(stream, End::Cancelled)
+    }
+
+    /// The stream ended: only its counts are kept.
+    fn close(&mut self, stream: StreamId, end: End) -> End {
+        let entry = &mut self.streams[stream.index()];
+        if let Some(input) = entry.input.take() {
+            entry.tally = input.tally();
+        }
+        entry.end = Some(end);
+        self.live.retain(|live| *live != stream.index());
         self.show_activity();
-        End::Cancelled
+        end
     }
 
     /// The stream failed before or while it was read, for a reason outside its wire (an HTTP status, a broken
@@ -392,10 +424,14 @@ impl ChatRows {
     /// ```
     pub fn restart(&mut self, stream: StreamId) {
         let entry = &mut self.streams[stream.index()];
-        entry.input.restart();
+        entry.tally = entry.tally();
+        entry.input = None;
         entry.blocks.restart();
         entry.end = None;
         entry.last_news = self.now;
+        if !self.live.contains(&stream.index()) {
+            self.live.push(stream.index());
+        }
         self.show_activity();
     }
 
@@ -407,7 +443,7 @@ impl ChatRows {
     /// Turns the hot path's shortcut off for a stream: what shows stays the same, and tests compare both.
     #[doc(hidden)]
     pub fn without_shortcut(&mut self, stream: StreamId) {
-        self.streams[stream.index()].input.without_shortcut();
+        self.with(stream.index(), |input, _| input.without_shortcut());
     }
 
     /// Shows what the user said. The first wire that repeats it means this row. None once the cap on rows is reached.
@@ -580,14 +616,14 @@ impl ChatRows {
 
     /// What became of a stream's input.
     pub fn stream_tally(&self, stream: StreamId) -> Tally {
-        self.streams[stream.index()].input.tally()
+        self.streams[stream.index()].tally()
     }
 
     /// What became of all input.
     pub fn tally(&self) -> Tally {
         let mut tally = Tally { work: self.rows.work, ..Tally::default() };
         for stream in &self.streams {
-            tally.add(&stream.input.tally());
+            tally.add(&stream.tally());
         }
         tally
     }
@@ -633,7 +669,7 @@ impl ChatRows {
 
     /// Aborts all streams and removes everything. Row ids go on.
     pub fn reset(&mut self) {
-        for index in 0..self.streams.len() {
+        for index in self.live.clone() {
             self.abort(StreamId(index as u32 + 1));
         }
         self.rows.clear();
@@ -680,12 +716,9 @@ impl ChatRows {
         if next != Due::Never {
             return next;
         }
-        let stage = |index: usize| &self.streams[index];
-        let quiet = (0..self.streams.len()).filter(|index| {
-            let stream = stage(*index);
-            stream.end.is_none() && !stream.quiet && stream.blocks.is_preparing(&self.rows)
-        });
-        let wait = quiet.map(|index| (stage(index).last_news + QUIET_MILLIS).saturating_sub(self.now)).min();
+        let live = self.live.iter().map(|index| &self.streams[*index]);
+        let preparing = live.filter(|stream| !stream.quiet && stream.blocks.is_preparing(&self.rows));
+        let wait = preparing.map(|stream| (stream.last_news + QUIET_MILLIS).saturating_sub(self.now)).min();
         wait.map_or(Due::Never, Due::After)
     }
 
@@ -699,7 +732,8 @@ impl ChatRows {
     }
 
     fn with<T>(&mut self, index: usize, act: impl FnOnce(&mut Input, &mut Presenter<'_>) -> T) -> T {
-        let Stream { input, blocks, .. } = &mut self.streams[index];
+        let Stream { input, format, tally, blocks, end, .. } = &mut self.streams[index];
+        let input = input.get_or_insert_with(|| Input::boxed(*format, &self.options.limits, *tally, end.is_some()));
         let mut presenter = Presenter {
             stream: index as u32 + 1,
             blocks,
@@ -712,7 +746,7 @@ impl ChatRows {
     }
 
     fn show_activity(&mut self) {
-        let live = || self.streams.iter().filter(|stream| stream.end.is_none());
+        let live = || self.live.iter().map(|index| &self.streams[*index]);
         let state = if live().any(|stream| stream.blocks.open() > 0) {
             "streaming"
         } else if live().any(|stream| !stream.blocks.is_idle()) {

@@ -6,7 +6,7 @@ use crate::chunk::{Effect, Refusal};
 use crate::json::{ArgsReader, FieldSpan};
 use crate::limits::Limits;
 use crate::op::{AppendField, Patch, RowOp, RowSink, utf16_len};
-use crate::row::{Changed, FieldNews, Message, Row, RowId, RowKind, RowState, Tool};
+use crate::row::{Changed, ErrorInfo, FieldNews, Message, Row, RowId, RowKind, RowState, Tool};
 
 /// All rows, in their order.
 #[derive(Debug)]
@@ -46,6 +46,8 @@ struct Shown {
     quiet_since: Option<u64>,
     ended_at: Option<u64>,
     is_error: Option<bool>,
+    input_done: bool,
+    error: Option<Box<ErrorInfo>>,
     text: Extent,
     input: Extent,
     output: Extent,
@@ -76,6 +78,8 @@ impl Shown {
             quiet_since: row.quiet_since,
             ended_at: row.ended_at,
             is_error: tool.and_then(|tool| tool.is_error),
+            input_done: tool.is_some_and(|tool| tool.input_done),
+            error: row.error.clone(),
             text: extent(row.text.as_ref()),
             input: extent(tool.map(|tool| &tool.input)),
             output: extent(tool.and_then(|tool| tool.output.as_ref())),
@@ -375,9 +379,13 @@ impl Extent {
     fn news<'a>(&mut self, text: &'a str) -> Option<(Option<u32>, &'a str)> {
         let new = text.get(self.bytes..).unwrap_or_default();
         let (keep, new) = match self.cut.take() {
-            // What was replaced was replaced by itself.
-            Some(cut) if new.starts_with(&cut) => (None, new.get(cut.len()..).unwrap_or_default()),
-            Some(_) => (Some(utf16_len(text.strip_suffix(new).unwrap_or(text))), new),
+            Some(cut) => {
+                // What was replaced by itself stands as it was.
+                let same = common_prefix(&cut, new);
+                let new = new.get(same..).unwrap_or_default();
+                let keep = (same < cut.len()).then(|| utf16_len(text.strip_suffix(new).unwrap_or(text)));
+                (keep, new)
+            }
             None => (None, new),
         };
         self.bytes = text.len();
@@ -451,7 +459,9 @@ impl Slot {
                 changed.add(Changed::FIELDS);
             }
         }
-        let is_error = row.tool.as_deref().and_then(|tool| tool.is_error);
+        let tool = row.tool.as_deref();
+        let is_error = tool.and_then(|tool| tool.is_error);
+        let input_done = tool.is_some_and(|tool| tool.input_done);
         for (property, same) in [
             (Changed::STATE, shown.state == row.state),
             (Changed::BUSY, shown.busy == row.busy),
@@ -460,6 +470,8 @@ impl Slot {
             (Changed::QUIET_SINCE, shown.quiet_since == row.quiet_since),
             (Changed::ENDED_AT, shown.ended_at == row.ended_at),
             (Changed::IS_ERROR, shown.is_error == is_error),
+            (Changed::INPUT_DONE, shown.input_done == input_done),
+            (Changed::ERROR, shown.error == row.error),
         ] {
             if same {
                 changed.take_out(property);
@@ -477,6 +489,10 @@ impl Slot {
         shown.quiet_since = row.quiet_since;
         shown.ended_at = row.ended_at;
         shown.is_error = is_error;
+        shown.input_done = input_done;
+        if shown.error != row.error {
+            shown.error.clone_from(&row.error);
+        }
         work
     }
 }
@@ -510,11 +526,6 @@ fn append(to: &mut String, text: &str, max: usize) -> bool {
     } else {
         (0..=room).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0)
     };
-    // Doubling a text of megabytes would hold thrice its size for a moment, and a wasm memory never shrinks.
-    const LARGE: usize = 64 << 10;
-    if to.len() > LARGE && to.capacity() - to.len() < fits {
-        to.reserve_exact(fits.max(to.len() / 4));
-    }
     to.push_str(text.get(..fits).unwrap_or_default());
     fits == text.len()
 }

@@ -1,5 +1,6 @@
 //! `stream.pipe()`: reads a response or a byte stream to its end, or to an abort.
 
+use std::cell::Cell;
 use std::rc::Rc;
 
 use futures::channel::oneshot;
@@ -58,15 +59,17 @@ impl Pipe {
             return Err(type_error("the stream is read by somebody else, or was read already"));
         }
         let reader = body.map(|body| body.get_reader().unchecked_into());
-        Ok(Pipe { shared, id, reader, refusal, abort: Abort::watch(signal) })
+        let abort = Abort::watch(signal);
+        // The stream's own end stops the reading too.
+        shared.stop_at_end(id, abort.sender.clone());
+        Ok(Pipe { shared, id, reader, refusal, abort })
     }
 
     /// Reads to the end; answers `{ end, stats }`.
     pub async fn run(mut self) -> Result<JsValue, JsValue> {
         let (mut bytes, mut body) = (0, Vec::new());
         let read = loop {
-            // The stream's own `abort` and `finish` end the reading too.
-            if self.abort.is_aborted() || self.shared.core()?.chat.end(self.id).is_some() {
+            if self.abort.is_aborted() {
                 break Read::Aborted;
             }
             let Some(reader) = &self.reader else { break Read::Done };
@@ -102,6 +105,10 @@ impl Pipe {
     }
 
     fn end(&self, read: Read, bytes: usize, body: &[u8]) -> Result<JsValue, JsValue> {
+        if let Some(reader) = self.reader.as_ref().filter(|_| !matches!(read, Read::Done) || self.refusal.is_some()) {
+            // A source that is closed or broken by now refuses; as a future its refusal counts as heard.
+            drop(JsFuture::from(reader.cancel()));
+        }
         let (mut core, id) = (self.shared.change()?, self.id);
         match (&read, &self.refusal) {
             (Read::Aborted, _) => drop(core.chat.abort(id)),
@@ -116,10 +123,6 @@ impl Pipe {
             (Read::Done, None) if bytes == 0 => core.chat.fail(id, "", "empty-body", Some(true)),
             (Read::Done, None) => {}
         }
-        if let Some(reader) = &self.reader {
-            // A source that is closed or broken by now refuses; as a future its refusal counts as heard.
-            drop(JsFuture::from(reader.cancel()));
-        }
         let end = core.chat.finish(id).name();
         match read {
             Read::Failed(thrown) => Err(thrown),
@@ -133,36 +136,43 @@ fn refusal(response: &Response) -> Option<Refusal> {
         return Some(Refusal::Status(response.status()));
     }
     let kind = response.headers().get("content-type").ok().flatten()?;
-    kind.starts_with("text/html").then_some(Refusal::Type(kind))
+    kind.to_ascii_lowercase().starts_with("text/html").then_some(Refusal::Type(kind))
 }
 
-/// An abort signal as a future.
+/// What may stop the reading, as a future.
 struct Abort {
     signal: Option<AbortSignal>,
     told: oneshot::Receiver<()>,
     /// Kept: without it the receiver would hear of its end.
+    sender: Stop,
     listener: Closure<dyn FnMut()>,
 }
 
 impl Abort {
     fn watch(signal: Option<AbortSignal>) -> Abort {
         let (sender, told) = oneshot::channel();
-        let mut sender = Some(sender);
-        let listener = Closure::<dyn FnMut()>::new(move || {
-            if let Some(sender) = sender.take() {
-                // The reading may have ended already.
-                let _ = sender.send(());
-            }
-        });
+        let sender = Rc::new(Cell::new(Some(sender)));
+        let stop = sender.clone();
+        let listener = Closure::<dyn FnMut()>::new(move || send(&stop));
         if let Some(signal) = &signal {
             // A signal always takes listeners.
             let _ = signal.add_event_listener_with_callback("abort", listener.as_ref().unchecked_ref());
         }
-        Abort { signal, told, listener: listener }
+        Abort { signal, told, sender, listener }
     }
 
     fn is_aborted(&self) -> bool {
         self.signal.as_ref().is_some_and(AbortSignal::aborted)
+    }
+}
+
+/// Stops a reading; once.
+pub(super) type Stop = Rc<Cell<Option<oneshot::Sender<()>>>>;
+
+pub(super) fn send(stop: &Stop) {
+    if let Some(sender) = stop.take() {
+        // The reading may have ended already.
+        let _ = sender.send(());
     }
 }
 

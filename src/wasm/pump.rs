@@ -9,6 +9,7 @@ use js_sys::{Array, Date, Function};
 use wasm_bindgen::prelude::*;
 use web_sys::Document;
 
+use super::pipe::{self, Stop};
 use super::{call, error, out, parse, property};
 use crate::json::JsonWriter;
 use crate::{ChatRows, Due, Fault, Format, OpBuffer, RowOp, RowSink, StreamId};
@@ -44,6 +45,8 @@ pub(super) struct Shared {
     core: RefCell<Core>,
     listeners: RefCell<Vec<Listener>>,
     next_listener: Cell<u32>,
+    /// What is read into streams right now.
+    pipes: RefCell<Vec<(StreamId, Stop)>>,
     beat: RefCell<Beat>,
     document: Option<Document>,
     callback: Closure<dyn FnMut()>,
@@ -120,6 +123,7 @@ impl Shared {
                 core: RefCell::new(core),
                 listeners: RefCell::new(Vec::new()),
                 next_listener: Cell::new(1),
+                pipes: RefCell::new(Vec::new()),
                 beat: RefCell::new(Beat { has_frames, frame: None, timer: None }),
                 document,
                 callback,
@@ -159,8 +163,24 @@ impl Shared {
         Ok(stop.into_js_value().unchecked_into())
     }
 
+    /// Stops a reading when its stream ends, whoever ended it.
+    pub fn stop_at_end(&self, stream: StreamId, stop: Stop) {
+        self.pipes.borrow_mut().push((stream, stop));
+    }
+
+    fn stop_pipes(&self, ended: impl Fn(StreamId) -> bool) {
+        self.pipes.borrow_mut().retain(|(stream, stop)| {
+            let ended = ended(*stream);
+            if ended {
+                pipe::send(stop);
+            }
+            !ended
+        });
+    }
+
     pub fn dispose(&self) {
         self.core.borrow_mut().disposed = true;
+        self.stop_pipes(|_| true);
         self.listeners.borrow_mut().clear();
         self.beat.borrow_mut().stop();
     }
@@ -262,6 +282,7 @@ impl DerefMut for Change<'_> {
 
 impl Drop for Change<'_> {
     fn drop(&mut self) {
+        self.shared.stop_pipes(|stream| self.core.chat.end(stream).is_some());
         self.shared.schedule(&self.core);
     }
 }

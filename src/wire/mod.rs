@@ -63,6 +63,8 @@ pub(crate) trait StreamSink: ChunkSink {
     fn fail(&mut self, message: &str, code: &str, retryable: Option<bool>);
     /// The first record was read.
     fn begin(&mut self);
+    /// A record was lost, or read with gaps.
+    fn gap(&mut self);
 }
 
 /// What became of one record.
@@ -114,7 +116,6 @@ const SLICE_BYTES: usize = 64 << 10;
 /// One stream's reading state.
 #[derive(Debug)]
 pub(crate) struct Input {
-    format: Format,
     limits: Limits,
     framing: Framing,
     reader: Reader,
@@ -162,14 +163,12 @@ struct Preamble {
 }
 
 impl Input {
-    #[inline(never)]
-    pub fn new(format: Format, limits: &Limits) -> Self {
+    fn new(format: Format, limits: &Limits) -> Self {
         let decoder = match format {
             Format::OpenAiChat => OpenAiChat::new(limits.open_blocks),
         };
         let tape = || Tape::with_caps(limits.nesting, limits.record_values);
         Input {
-            format,
             limits: *limits,
             framing: Framing::Undecided { mark: 0 },
             reader: Reader {
@@ -199,12 +198,13 @@ impl Input {
         Tally { shortcuts: self.reader.templates.matches, ..self.reader.tally }
     }
 
-    /// Forgets what was read, for a replay from the beginning; counts go on.
-    pub fn restart(&mut self) {
-        let fresh = Input::new(self.format, &self.limits);
-        let old = std::mem::replace(self, fresh);
-        self.reader.tally = old.reader.tally;
-        self.reader.templates.matches = old.reader.templates.matches;
+    /// A reading state that goes on counting from `tally`. `late`: the stream ended.
+    pub fn boxed(format: Format, limits: &Limits, tally: Tally, late: bool) -> Box<Input> {
+        let mut input = Box::new(Input::new(format, limits));
+        input.reader.templates.matches = tally.shortcuts;
+        input.reader.tally = tally;
+        input.reader.late = late;
+        input
     }
 
     /// Bytes of the wire, cut anywhere.
@@ -261,11 +261,15 @@ impl Input {
             let error = value.get("error");
             error_message(if error.is_null() { value } else { error }).into_owned()
         });
-        sink.fail(&message.unwrap_or_default(), &code, retryable(&code));
+        // Words that are no page.
+        let plain = body.trim();
+        let plain = if plain.starts_with('<') { "" } else { shown(plain) };
+        sink.fail(message.as_deref().unwrap_or(plain), &code, retryable(&code));
     }
 
     /// The stream was aborted: what is held will never be whole.
-    pub fn abort(&mut self) {
+    pub fn abort(&mut self, sink: &mut impl StreamSink) {
+        self.reader.tell_preamble(sink);
         self.reader.late = true;
     }
 
@@ -486,15 +490,14 @@ impl Reader {
 
     /// Hands the record that the tape holds to the decoder.
     fn read_indexed(&mut self, text: &str, bytes: &[u8], start: u64, sink: &mut impl StreamSink) -> Option<Shape> {
+        if !self.late {
+            self.tell_preamble(sink);
+        }
         let record = self.tape.record(text);
         let value = record.root();
         let (mut outcome, shape) = match self.late {
             true => (Outcome::NoOp, None),
             false => {
-                for fault in std::mem::take(&mut self.preamble.faults) {
-                    sink.fault(fault);
-                }
-                self.tally.faulted += std::mem::take(&mut self.preamble.count);
                 if !std::mem::replace(&mut self.read, true) {
                     sink.begin();
                 }
@@ -510,12 +513,25 @@ impl Reader {
         shape.filter(|_| valid)
     }
 
+    /// Broken input before the first record was the start of a stream after all.
+    fn tell_preamble(&mut self, sink: &mut impl StreamSink) {
+        for fault in std::mem::take(&mut self.preamble.faults) {
+            sink.fault(fault);
+        }
+        self.tally.faulted += std::mem::take(&mut self.preamble.count);
+    }
+
     fn count(&mut self, outcome: Outcome, record: &[u8], start: u64, sink: &mut impl StreamSink) {
         match outcome {
             Outcome::Faulted(reason) => {
                 self.tally.faulted += 1;
                 let fault = fault(record, start, reason);
                 self.first_wrong.get_or_insert_with(|| fault.excerpt.clone());
+                // A message that was lost, or read with gaps, may have been a part of what is open.
+                let lost = ["json", "utf-8", "nesting", "values", "too-long"].contains(&reason);
+                if lost && record.trim_ascii_start().starts_with(b"{") {
+                    sink.gap();
+                }
                 sink.fault(fault);
             }
             _ if self.late => self.tally.late += 1,
@@ -576,7 +592,6 @@ pub(crate) fn error_chunk(error: Value<'_>, sink: &mut impl ChunkSink) -> Effect
 /// An error's words: its message under any of its names, or all of it as JSON.
 #[inline(never)]
 fn error_message(error: Value<'_>) -> Cow<'_, str> {
-    const SHOWN: usize = 2048;
     if let Some(text) = error.str() {
         return text.text();
     }
@@ -589,9 +604,14 @@ fn error_message(error: Value<'_>) -> Cow<'_, str> {
             None => {}
         }
     }
-    let raw = error.raw();
-    let end = (0..=raw.len().min(SHOWN)).rev().find(|end| raw.is_char_boundary(*end)).unwrap_or(0);
-    Cow::Borrowed(raw.get(..end).filter(|raw| *raw != "{}").unwrap_or_default())
+    Cow::Borrowed(if error.raw() == "{}" { "" } else { shown(error.raw()) })
+}
+
+/// As much of a text of unknown length as an error row shows.
+fn shown(text: &str) -> &str {
+    const SHOWN: usize = 2048;
+    let end = (0..=text.len().min(SHOWN)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    text.get(..end).unwrap_or_default()
 }
 
 /// Whether a short text holds a word; a plain search weighs less than a clever one.

@@ -311,7 +311,9 @@ impl OpenAiChat {
             self.read_image(image, index, record, sink);
         }
         for call in calls.into_iter().flat_map(Value::items) {
-            self.read_call(call, call.get("function"), index, record, sink);
+            let function = call.get("function");
+            let function = if function.is_object() { function } else { call.get("custom") };
+            self.read_call(call, function, index, record, sink);
         }
         if let Some(function) = function_call.filter(|value| value.is_object()) {
             self.read_call(function, function, index, record, sink);
@@ -410,6 +412,7 @@ impl OpenAiChat {
         let index = fragment.get("index");
         let index = index.u64().or_else(|| index.str().and_then(|digits| digits.raw().parse().ok()));
         let arguments = function.get("arguments");
+        let arguments = if arguments.exists() { arguments } else { function.get("input") };
         let whole_arguments = arguments.is_object() || arguments.is_array();
 
         let mut here = (0..self.calls.len()).rev().filter(|place| self.calls[*place].choice == choice);

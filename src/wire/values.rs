@@ -120,7 +120,9 @@ impl Values {
                 if self.mode == Mode::Value {
                     let held = std::mem::take(&mut self.held);
                     self.value(&held, out);
-                    self.recycle(held);
+                    if self.mode == Mode::Value {
+                        self.recycle(held);
+                    }
                 }
             }
             Progress::Open => self.hold(bytes),
@@ -157,7 +159,13 @@ impl Values {
 
     fn value(&mut self, value: &[u8], out: &mut impl FnMut(Piece<'_>, u64)) {
         self.start_over();
-        out(if value.len() > self.max { Piece::TooLong(value) } else { Piece::Value(value) }, self.held_at);
+        if value.len() > self.max {
+            // As where it comes in pieces: what stands behind it on its line is given up with it.
+            self.mode = Mode::SkipLong;
+            self.held = value[..value.len().min(super::EXCERPT_BYTES)].to_vec();
+            return;
+        }
+        out(Piece::Value(value), self.held_at);
     }
 
     fn start_over(&mut self) {
