@@ -24,6 +24,7 @@ fn pause_holds_and_play_goes_on() {
         assert_eq!(rows[1].state, "streaming");
         page.frames(20).await;
         assert_eq!(page.rows().await, rows);
+        page.set_speed("4× faster").await;
         page.press("Play").await;
         page.wait_for_end().await;
         assert_eq!(page.row("text").await.text, page.wire(ANSWER).await.texts[0]);
