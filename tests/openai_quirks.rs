@@ -701,6 +701,20 @@ fn a_call_that_never_gets_an_id_is_a_row_all_the_same() {
     );
 }
 
+#[test]
+fn calls_without_ids_or_arguments_are_told_apart_by_their_names() {
+    for index in ["", r#""index":0,"#] {
+        let one = |name: &str| call(&format!(r#"{{{index}"function":{{"name":"{name}","arguments":""}}}}"#));
+        check_lines(
+            &[one("f"), one("g"), end("tool_calls")],
+            r#"
+            tool pending f() whole
+            tool pending g() whole
+            "#,
+        );
+    }
+}
+
 // `arguments` object.
 
 #[test]
