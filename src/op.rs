@@ -243,9 +243,31 @@ impl RowSink for OpBuffer {
 
 /// Length in UTF-16 units, the units in which JavaScript counts.
 pub(crate) fn utf16_len(text: &str) -> u32 {
-    if text.is_ascii() {
-        return text.len() as u32;
+    // Every scalar is one lead byte, and those of four bytes take two units. Eight bytes at a time.
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let (words, rest) = text.as_bytes().as_chunks::<8>();
+    let mut len = 0;
+    for word in words {
+        let word = u64::from_le_bytes(*word);
+        let leads = (!(word >> 7) | word >> 6) & ONES;
+        let fours = word >> 7 & word >> 6 & word >> 5 & word >> 4 & ONES;
+        len += leads.count_ones() + fours.count_ones();
     }
-    // Every scalar is one lead byte, and those of four bytes take two units.
-    text.bytes().map(|byte| u32::from(byte & 0xC0 != 0x80) + u32::from(byte >= 0xF0)).sum()
+    len + rest.iter().map(|byte| u32::from(byte & 0xC0 != 0x80) + u32::from(*byte >= 0xF0)).sum::<u32>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::utf16_len;
+
+    #[test]
+    fn lengths_count_as_javascript_counts() {
+        for text in
+            ["", "a", "abcdefgh", "naïve — 😀", "é😀é😀é😀é😀é😀é😀x", "\u{ffff}\u{10000}", "漢字かな交じり文のテスト"]
+        {
+            for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
+                assert_eq!(utf16_len(&text[..end]) as usize, text[..end].encode_utf16().count(), "{text}");
+            }
+        }
+    }
 }

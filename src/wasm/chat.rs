@@ -2,14 +2,14 @@
 
 use std::rc::Rc;
 
-use js_sys::{Array, Function};
+use js_sys::{Array, Function, JsString};
 use wasm_bindgen::prelude::*;
 
 use super::options::{chat_options, stream_options};
 use super::pump::{Core, ListenerKind, Shared, fault_array};
 use super::stream::JsChatStream;
 use super::{error, for_bytes, message_json, out, parse, property, string_property, type_error};
-use crate::{ChatRows, End, RowId, StreamId, ToolError, ToolRef};
+use crate::{ChatRows, RowId, StreamId, ToolError, ToolRef};
 
 /// One chat. See `types.ts` for what each method does.
 #[wasm_bindgen(js_name = ChatRows, skip_typescript)]
@@ -47,12 +47,16 @@ impl JsChatRows {
 
     #[wasm_bindgen(skip_typescript)]
     pub fn finish(&self) -> Result<JsValue, JsValue> {
-        self.end_default(&ChatRows::finish)
+        let default = self.shared.core()?.default;
+        default.map_or(Ok(JsValue::NULL), |stream| finish(&self.shared, stream))
     }
 
     #[wasm_bindgen(skip_typescript)]
     pub fn abort(&self, reason: Option<String>) -> Result<JsValue, JsValue> {
-        self.end_default(&|chat, stream| chat.abort_because(stream, reason.as_deref()))
+        let mut core = self.shared.change()?;
+        let Core { chat, default, .. } = &mut *core;
+        let end = default.map(|stream| chat.abort_because(stream, reason.as_deref()));
+        Ok(end.map_or(JsValue::NULL, |end| JsValue::from_str(end.name())))
     }
 
     #[wasm_bindgen(skip_typescript)]
@@ -168,14 +172,6 @@ impl JsChatRows {
         Ok(stream)
     }
 
-    fn end_default(&self, end: &dyn Fn(&mut ChatRows, StreamId) -> End) -> Result<JsValue, JsValue> {
-        let mut core = self.shared.change()?;
-        Ok(match core.default {
-            Some(stream) => JsValue::from_str(end(&mut core.chat, stream).name()),
-            None => JsValue::NULL,
-        })
-    }
-
     fn tool(
         &self,
         reference: &JsValue,
@@ -198,8 +194,36 @@ impl JsChatRows {
 /// Pushes bytes or text.
 pub(super) fn push(shared: &Shared, stream: StreamId, data: &JsValue) -> Result<(), JsValue> {
     let mut core = shared.change()?;
-    let Core { chat, buffer, .. } = &mut *core;
-    for_bytes(data, buffer, |bytes| chat.push(stream, bytes))
+    let Core { chat, buffer, halves, .. } = &mut *core;
+    // Two strings may share a character: its first half waits for the string after.
+    let waiting = halves.iter().position(|(of, _)| *of == stream).map(|place| halves.swap_remove(place).1);
+    let Some(text) = data.dyn_ref::<JsString>() else {
+        if waiting.is_some() {
+            chat.push(stream, "\u{fffd}".as_bytes());
+        }
+        return for_bytes(data, buffer, |bytes| chat.push(stream, bytes));
+    };
+    let joined = waiting.map(|half| JsString::from_char_code1(half).concat(text));
+    let mut text = joined.as_ref().unwrap_or(text).clone();
+    if let Some(end) = text.length().checked_sub(1) {
+        let last = text.char_code_at(end) as u32;
+        if (0xD800..0xDC00).contains(&last) {
+            halves.push((stream, last));
+            text = text.slice(0, end);
+        }
+    }
+    for_bytes(&text, buffer, |bytes| chat.push(stream, bytes))
+}
+
+/// Ends the stream; half a character that still waits stands alone.
+pub(super) fn finish(shared: &Shared, stream: StreamId) -> Result<JsValue, JsValue> {
+    let mut core = shared.change()?;
+    let Core { chat, halves, .. } = &mut *core;
+    if halves.iter().any(|(of, _)| *of == stream) {
+        halves.retain(|(of, _)| *of != stream);
+        chat.push(stream, "\u{fffd}".as_bytes());
+    }
+    Ok(JsValue::from_str(chat.finish(stream).name()))
 }
 
 impl Drop for JsChatRows {

@@ -97,7 +97,8 @@ fn message_json(message: &JsValue) -> Result<String, JsValue> {
     if !message.is_object() {
         return Err(type_error("pushMessage takes an object; push takes text and bytes"));
     }
-    JSON::stringify(message).map(String::from)
+    let json: JsValue = JSON::stringify(message)?.into();
+    json.as_string().ok_or_else(|| type_error("pushMessage takes an object that JSON.stringify can write"))
 }
 
 /// Calls a listener; what it throws is reported as uncaught and stops nobody else.

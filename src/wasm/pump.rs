@@ -10,7 +10,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::Document;
 
 use super::pipe::{self, Stop};
-use super::{call, error, out, parse, property};
+use super::{call, error, out, parse, property, type_error};
 use crate::json::JsonWriter;
 use crate::{ChatRows, Due, Fault, Format, OpBuffer, RowOp, RowSink, StreamId};
 
@@ -57,6 +57,8 @@ pub(super) struct Core {
     pub format: Option<Format>,
     /// The default stream.
     pub default: Option<StreamId>,
+    /// First halves of characters that end a stream's last string.
+    pub halves: Vec<(StreamId, u32)>,
     /// Where bytes from JavaScript are copied to.
     pub buffer: Vec<u8>,
     faults_told: u64,
@@ -118,7 +120,15 @@ impl Shared {
                     shared.schedule(&shared.core.borrow());
                 }
             });
-            let core = Core { chat, format, default: None, buffer: Vec::new(), faults_told: 0, disposed: false };
+            let core = Core {
+                chat,
+                format,
+                default: None,
+                halves: Vec::new(),
+                buffer: Vec::new(),
+                faults_told: 0,
+                disposed: false,
+            };
             Shared {
                 core: RefCell::new(core),
                 listeners: RefCell::new(Vec::new()),
@@ -151,6 +161,9 @@ impl Shared {
 
     pub fn listen(self: &Rc<Self>, kind: ListenerKind, function: Function) -> Result<Function, JsValue> {
         drop(self.core()?);
+        if !function.is_function() {
+            return Err(type_error("a listener is a function"));
+        }
         let id = self.next_listener.replace(self.next_listener.get() + 1);
         self.listeners.borrow_mut().push(Listener { id, kind, function, fresh: true });
         self.schedule(&self.core.borrow());
@@ -168,19 +181,21 @@ impl Shared {
         self.pipes.borrow_mut().push((stream, stop));
     }
 
-    fn stop_pipes(&self, ended: impl Fn(StreamId) -> bool) {
+    #[inline(never)]
+    fn changed(&self, core: &Core) {
         self.pipes.borrow_mut().retain(|(stream, stop)| {
-            let ended = ended(*stream);
+            let ended = core.disposed || core.chat.end(*stream).is_some();
             if ended {
                 pipe::send(stop);
             }
             !ended
         });
+        self.schedule(core);
     }
 
     pub fn dispose(&self) {
         self.core.borrow_mut().disposed = true;
-        self.stop_pipes(|_| true);
+        self.changed(&self.core.borrow());
         self.listeners.borrow_mut().clear();
         self.beat.borrow_mut().stop();
     }
@@ -282,8 +297,7 @@ impl DerefMut for Change<'_> {
 
 impl Drop for Change<'_> {
     fn drop(&mut self) {
-        self.shared.stop_pipes(|stream| self.core.chat.end(stream).is_some());
-        self.shared.schedule(&self.core);
+        self.shared.changed(&self.core);
     }
 }
 

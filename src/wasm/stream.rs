@@ -6,7 +6,7 @@ use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;
 
-use super::chat::push;
+use super::chat::{finish, push};
 use super::pipe::Pipe;
 use super::pump::{Shared, fault_array};
 use super::{message_json, out, property, type_error};
@@ -51,7 +51,7 @@ impl JsChatStream {
 
     #[wasm_bindgen(skip_typescript)]
     pub fn finish(&self) -> Result<JsValue, JsValue> {
-        Ok(JsValue::from_str(self.shared.change()?.chat.finish(self.id).name()))
+        finish(&self.shared, self.id)
     }
 
     #[wasm_bindgen(skip_typescript)]

@@ -242,7 +242,7 @@ export class ChatRows {
   subscribe(listener: (ops: RowOp[]) => void): () => void;
   /** The same as numbers and one string, for renderers; see `rows.js`. */
   subscribeBuffer(listener: (words: Uint32Array, text: string) => void): () => void;
-  /** Hears every fault, with the batch that follows it. */
+  /** Hears the faults since the last batch, with the next one; of many at once the last `limits.faults`. */
   onFault(listener: (fault: Fault) => void): () => void;
   /** Removes the row and all rows after it. */
   truncateFrom(rowId: number): void;
