@@ -159,6 +159,62 @@ macro_rules! tests {
 }
 
 tests! {
+    characters_cut_between_two_strings_are_whole: r##"
+        const chat = new ChatRows(), stream = chat.stream({ format: "openai-chat" });
+        const wire = sse(text("a😀b", "stop"));
+        for (let at = 0; at < wire.length; at++) stream.push(wire[at]);
+        same(stream.finish(), "done");
+        same(shown(chat), [["text", "done", "a😀b"]]);
+        same(chat.faults(), []);
+        chat.dispose();
+    "##
+
+    an_abort_stops_a_source_that_brings_nothing: r##"
+        const chat = new ChatRows();
+        for (const stop of [stream => stream.abort(), stream => stream.finish(), () => chat.reset(), () => chat.dispose()]) {
+            const stream = chat.stream({ format: "openai-chat" });
+            let cancelled = 0;
+            const silent = new ReadableStream({ cancel() { cancelled++; } });
+            const piped = stream.pipe(silent).catch(error => error);
+            await Promise.resolve();
+            stop(stream);
+            await piped;
+            same(cancelled, 1);
+        }
+    "##
+
+    an_abort_that_breaks_the_source_too_is_heard_once: r##"
+        const chat = new ChatRows(), stream = chat.stream({ format: "openai-chat" }), abort = new AbortController();
+        const unheard = [];
+        const hear = event => { unheard.push(String(event.reason)); event.preventDefault(); };
+        addEventListener("unhandledrejection", hear);
+        const source = new ReadableStream({
+            start(controller) { abort.signal.addEventListener("abort", () => controller.error(abort.signal.reason)); },
+        });
+        const piped = stream.pipe(source, { signal: abort.signal });
+        abort.abort();
+        same((await piped).end, "cancelled");
+        await new Promise(resolve => { const { port1, port2 } = new MessageChannel(); port1.onmessage = resolve; port2.postMessage(0); });
+        removeEventListener("unhandledrejection", hear);
+        same(unheard, []);
+        chat.dispose();
+    "##
+
+    an_error_in_plain_words_shows_them: r##"
+        const chat = new ChatRows({ format: "openai-chat" });
+        await chat.stream().pipe(new Response("nope", { status: 401 }));
+        await chat.stream().pipe(new Response("<html>nope</html>", { status: 502 }));
+        same(chat.rows().map(row => [row.error.message, row.error.code]), [["nope", "401"], ["", "502"]]);
+        chat.dispose();
+    "##
+
+    what_is_no_listener_is_a_type_error: r##"
+        const chat = new ChatRows({ format: "openai-chat" });
+        throws(() => chat.subscribe(undefined), TypeError, "function");
+        throws(() => chat.pushMessage({ toJSON() {} }), TypeError, "JSON.stringify");
+        chat.dispose();
+    "##
+
     the_shared_inputs_come_to_the_rows_of_the_native_tests: r##"
         for (const [name, wire, rows] of inputs) {
             const expected = rows.split("\n").map(line => line.trim()).filter(Boolean).map(line => JSON.parse(line));
