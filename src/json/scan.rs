@@ -140,19 +140,9 @@ impl Scanner {
         self.position
     }
 
-    /// True once something was kept that JSON does not allow.
-    pub fn malformed(&self) -> bool {
-        self.malformed || self.state == State::Broken
-    }
-
     /// True when the nesting cap broke the value.
     pub fn nested_too_deep(&self) -> bool {
         self.nested_too_deep
-    }
-
-    /// True before the first byte of a value.
-    pub fn is_fresh(&self) -> bool {
-        self.state == State::Value && self.open.is_empty()
     }
 
     /// The input ends here: a number at the top level ends with it. True if the value is whole and well-formed.

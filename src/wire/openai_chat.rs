@@ -439,7 +439,7 @@ impl OpenAiChat {
         let found = found.filter(|place| {
             let call = &self.calls[*place];
             let renamed = name.is_some() && call.name.is_some() && call.name.as_deref() != name.as_deref();
-            id.is_some() || !call.has_arguments || !(renamed || whole_arguments)
+            id.is_some() || !(renamed || whole_arguments && call.has_arguments)
         });
         self.start(record, sink);
         let place = match found {

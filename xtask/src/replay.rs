@@ -36,6 +36,10 @@ enum Cut {
 
 /// Runs the command with what stands after its name.
 pub fn run(args: Vec<String>) -> ExitCode {
+    if args.is_empty() {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
     match replay(args) {
         Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
             Ok(()) => ExitCode::SUCCESS,
