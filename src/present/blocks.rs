@@ -531,13 +531,14 @@ impl Blocks {
         stage.rows.change(row, |row| {
             let mut changed = Changed::NONE;
             let Some(tool) = row.tool.as_deref_mut() else { return changed };
-            if let Some(id) = id.filter(|id| tool.call_id.as_deref() != Some(*id)) {
+            // What a call is called never changes.
+            if let Some(id) = id.filter(|_| tool.call_id.is_none()) {
                 tool.call_id = Some(id.into());
                 row.key = Some(id.into());
                 changed.add(Changed::CALL_ID);
                 changed.add(Changed::KEY);
             }
-            if let Some(name) = name.filter(|name| tool.name != *name) {
+            if let Some(name) = name.filter(|_| tool.name.is_empty()) {
                 tool.name = name.to_owned();
                 changed.add(Changed::NAME);
             }
@@ -556,34 +557,18 @@ impl Blocks {
             call.seen += common;
             return Effect::None;
         }
-        let (state, choice) = (row.state, call.choice);
-        let ended = self.choices.iter().any(|known| known.index == choice && known.finished);
-        if state != RowState::Preparing || call.closed {
+        let there = there.len();
+        let (choice, closed) = (call.choice, call.closed);
+        if row.state != RowState::Preparing || closed {
             // A call may be running by now, and then its arguments cannot change any more. In a replay, one that did
             // not start may.
-            let started = !matches!(state, RowState::Pending | RowState::Failed) || tool.output.is_some();
-            if ended || started || call.closed {
+            let started = !matches!(row.state, RowState::Pending | RowState::Failed) || tool.output.is_some();
+            if closed || started || self.choices.iter().any(|known| known.index == choice && known.finished) {
                 return Effect::Refused(Refusal::ArgumentsAfterEnd);
             }
-            let there = there.len();
             self.reopen_call(id, RowState::Preparing, stage);
-            return self.change_arguments(place, there, common, text, stage);
         }
-        let there = there.len();
-        self.change_arguments(place, there, common, text, stage)
-    }
-
-    /// Argument text that follows, or replaces what stands behind the `common` bytes it shares with it.
-    fn change_arguments(
-        &mut self,
-        place: usize,
-        there: usize,
-        common: usize,
-        text: &str,
-        stage: &mut Stage<'_>,
-    ) -> Effect {
         let call = &mut self.call_blocks[place];
-        let id = call.row;
         let keep = call.seen + common;
         let effect = if common < there {
             call.reader = ArgsReader::new(stage.limits);
