@@ -459,6 +459,24 @@ fn reasoning_deltas_append_under_each_name() {
 }
 
 #[test]
+fn reasoning_that_comes_in_details_alone_is_reasoning() {
+    let details =
+        |details: &str| chunk(&format!(r#"{{"content":"","reasoning":null,"reasoning_details":[{details}]}}"#));
+    check_lines(
+        &[
+            details(r#"{"type":"reasoning.text","text":"a ","format":"x"}"#),
+            details(r#"{"type":"reasoning.summary","summary":"b"},{"type":"reasoning.encrypted","data":"AAAA"}"#),
+            content("c"),
+            end("stop"),
+        ],
+        r#"
+        reasoning done "a b"
+        text done "c"
+        "#,
+    );
+}
+
+#[test]
 fn empty_content_beside_reasoning_closes_nothing() {
     let delta = |text: &str| chunk(&format!(r#"{{"content":"","reasoning_content":"{text}"}}"#));
     check_lines(&[delta("a"), delta("b"), end("stop")], r#"reasoning done "ab""#);
