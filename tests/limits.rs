@@ -269,6 +269,28 @@ fn rows_over_the_cap_are_faults_and_one_notice_says_so() {
     chat.drain();
 }
 
+/// Every row of a message repeats its id in the row's key, so a very long one would be no key but a burden.
+#[test]
+fn a_response_id_over_256_bytes_tells_responses_apart_and_is_no_key() {
+    let record = |id: &str, text: &str| {
+        format!(r#"{{"id":"{id}","choices":[{{"delta":{{"content":"{text}"}},"finish_reason":"stop"}}]}}"#)
+    };
+    let (fits, long) = ("i".repeat(256), "j".repeat(257));
+    let (first, second) = (format!("{long}1"), format!("{long}2"));
+    let outcome = check(
+        Limits::default(),
+        sse([record(&fits, "a"), record(&first, "b"), record(&second, "c")]),
+        r#"
+        text done "a"
+        text done "b"
+        text done "c"
+        "#,
+        &[],
+    );
+    let keys: Vec<_> = outcome.rows.as_array().unwrap().iter().map(|row| row["key"].as_str()).collect();
+    assert_eq!(keys, [Some(&*format!("{fits}:0")), None, None]);
+}
+
 #[test]
 fn all_faults_are_counted_and_the_last_ones_kept() {
     let limits = Limits { faults: 3, ..Limits::default() };

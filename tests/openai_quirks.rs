@@ -743,6 +743,17 @@ fn arguments_that_come_as_an_object_are_serialised() {
     );
 }
 
+#[test]
+fn whole_arguments_without_ids_are_a_call_each() {
+    for (one, two) in [(r#"{"x":1}"#, r#"{"x":2}"#), ("[1]", "[2]")] {
+        let fragment = |arguments: &str| call(&format!(r#"{{"function":{{"name":"f","arguments":{arguments}}}}}"#));
+        check_lines(
+            &[fragment(one), fragment(two), end("tool_calls")],
+            &format!("tool pending f({one}) whole\ntool pending f({two}) whole"),
+        );
+    }
+}
+
 // `arguments:null`, no `type`.
 
 #[test]
