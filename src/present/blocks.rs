@@ -151,6 +151,16 @@ impl Blocks {
         }
     }
 
+    /// The stream ended: only what a replay needs is kept, for a long chat has many streams.
+    pub fn rest(&mut self) {
+        self.choices = Vec::new();
+        self.calls = Vec::new();
+        self.first_call = 0;
+        self.open = Vec::new();
+        self.history.shrink_to_fit();
+        self.call_blocks.shrink_to_fit();
+    }
+
     /// Takes a chunk that belongs to a message.
     pub fn chunk(&mut self, chunk: Chunk<'_>, stage: &mut Stage<'_>) -> Effect {
         match chunk {

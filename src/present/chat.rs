@@ -379,6 +379,7 @@ impl ChatRows {
             entry.tally = input.tally();
         }
         entry.end = Some(end);
+        entry.blocks.rest();
         self.live.retain(|live| *live != stream.index());
         self.show_activity();
         end
