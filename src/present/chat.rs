@@ -265,6 +265,15 @@ impl ChatRows {
     }
 
     /// Tells the time, in milliseconds of any clock that does not run backwards.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// chat.set_now(1_000);
+    /// let id = chat.add_user("hello").unwrap();
+    /// assert_eq!(chat.row(id).unwrap().started_at, Some(1_000));
+    /// ```
     pub fn set_now(&mut self, now: u64) {
         self.now = now.max(self.now);
         for place in 0..self.live.len() {
@@ -296,6 +305,14 @@ impl ChatRows {
     }
 
     /// The stream with this number, if there is one.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// assert_eq!(chat.stream_numbered(1), Some(stream));
+    /// assert_eq!(chat.stream_numbered(2), None);
+    /// ```
     pub fn stream_numbered(&self, number: u32) -> Option<StreamId> {
         (1..=self.streams.len() as u32).contains(&number).then_some(StreamId(number))
     }
@@ -308,6 +325,14 @@ impl ChatRows {
     }
 
     /// One whole record of the stream, as JSON text.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// chat.push_message(stream, r#"{"choices":[{"delta":{"content":"hi"}}]}"#);
+    /// assert_eq!(chat.rows().next().unwrap().text.as_deref(), Some("hi"));
+    /// ```
     pub fn push_message(&mut self, stream: StreamId, json: &str) {
         self.hear(stream);
         self.with(stream.index(), |input, presenter| input.message(json, presenter));
@@ -361,6 +386,15 @@ impl ChatRows {
     }
 
     /// [`ChatRows::abort`] with a reason, which the cancelled rows keep as `meta.reason`.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// chat.push_message(stream, r#"{"choices":[{"delta":{"content":"hi"}}]}"#);
+    /// chat.abort_because(stream, Some("the user left"));
+    /// assert!(chat.rows_json().contains(r#""meta":{"reason":"the user left"}"#));
+    /// ```
     pub fn abort_because(&mut self, stream: StreamId, reason: Option<&str>) -> End {
         if let Some(end) = self.end(stream) {
             return end;
@@ -387,6 +421,14 @@ impl ChatRows {
 
     /// The stream failed before or while it was read, for a reason outside its wire (an HTTP status, a broken
     /// connection): one error row. The stream is still to be finished.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// chat.fail(stream, "connection reset", "read-error", Some(true));
+    /// assert_eq!(chat.rows().next().unwrap().error.as_ref().unwrap().message, "connection reset");
+    /// ```
     pub fn fail(&mut self, stream: StreamId, message: &str, code: &str, retryable: Option<bool>) {
         if self.end(stream).is_none() {
             self.with(stream.index(), |input, presenter| {
@@ -399,6 +441,15 @@ impl ChatRows {
 
     /// The response has an error status: its body, whatever it is, becomes one error row. The stream is still to be
     /// finished.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// chat.fail_with_status(stream, 429, r#"{"error":{"message":"slow down"}}"#);
+    /// let error = chat.rows().next().unwrap().error.clone().unwrap();
+    /// assert_eq!((error.message.as_str(), error.code.as_deref(), error.retryable), ("slow down", Some("429"), Some(true)));
+    /// ```
     pub fn fail_with_status(&mut self, stream: StreamId, status: u16, body: &str) {
         if self.end(stream).is_none() {
             self.with(stream.index(), |input, presenter| {
@@ -469,6 +520,17 @@ impl ChatRows {
 
     /// The host runs the call.
     ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// # chat.push_message(stream, r#"{"choices":[{"delta":{"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#);
+    /// # let call = ToolRef::Call(stream, "c");
+    /// chat.tool_started(call).unwrap();
+    /// assert_eq!(chat.rows().next().unwrap().state, RowState::Running);
+    /// assert!(chat.tool_started(ToolRef::Call(stream, "x")).is_err());
+    /// ```
+    ///
     /// # Errors
     /// The call is unknown, or not pending.
     pub fn tool_started(&mut self, call: ToolRef<'_>) -> Result<(), ToolError> {
@@ -482,6 +544,18 @@ impl ChatRows {
     }
 
     /// The tool has something to show. `output` replaces what stood there, `append` follows it.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// # chat.push_message(stream, r#"{"choices":[{"delta":{"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#);
+    /// # let call = ToolRef::Call(stream, "c");
+    /// chat.tool_started(call).unwrap();
+    /// chat.tool_progress(call, None, Some("one\n"), None).unwrap();
+    /// chat.tool_progress(call, None, Some("two\n"), None).unwrap();
+    /// assert_eq!(chat.rows().next().unwrap().tool.as_ref().unwrap().output.as_deref(), Some("one\ntwo\n"));
+    /// ```
     ///
     /// # Errors
     /// The call is unknown, or cannot be running.
@@ -575,6 +649,16 @@ impl ChatRows {
 
     /// The arguments of a call that may be executed: pending, complete and well-formed JSON text, `{}` where the wire
     /// sent none. None for every other row.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// # chat.push_message(stream, r#"{"choices":[{"delta":{"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#);
+    /// # let call = ToolRef::Call(stream, "c");
+    /// let row = chat.rows().next().unwrap().id;
+    /// assert_eq!(chat.args(row), Some("{}"));
+    /// ```
     pub fn args(&self, id: RowId) -> Option<&str> {
         let row = self.rows.get(id)?;
         let tool = row.tool.as_deref().filter(|tool| tool.input_done)?;
@@ -593,6 +677,13 @@ impl ChatRows {
     }
 
     /// A panel.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// assert_eq!(chat.panel(PanelName::Activity).get("state"), Some("\"waiting\""));
+    /// ```
     pub fn panel(&self, name: PanelName) -> &Panel {
         self.panels.get(name)
     }
@@ -621,6 +712,14 @@ impl ChatRows {
     }
 
     /// What became of all input.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// chat.push_message(stream, r#"{"choices":[{"delta":{"content":"hi"}}]}"#);
+    /// assert_eq!(chat.tally().applied, 1);
+    /// ```
     pub fn tally(&self) -> Tally {
         let mut tally = Tally { work: self.rows.work, ..Tally::default() };
         for stream in &self.streams {
@@ -659,16 +758,45 @@ impl ChatRows {
     }
 
     /// How many faults there were, and those since there had been `seen` as far as they are kept.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// chat.push(stream, b"data: {1\n\ndata: {2\n\n");
+    /// let (total, new) = chat.faults_since(1);
+    /// assert_eq!((total, new.count()), (2, 1));
+    /// ```
     pub fn faults_since(&self, seen: u64) -> (u64, impl Iterator<Item = &Fault>) {
         (self.faults.total, self.faults.since(seen))
     }
 
     /// Removes the row and all rows after it. False if there is no such row.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// let first = chat.add_user("one").unwrap();
+    /// chat.add_user("two");
+    /// assert!(chat.truncate_from(first));
+    /// assert_eq!(chat.rows().count(), 0);
+    /// ```
     pub fn truncate_from(&mut self, id: RowId) -> bool {
         self.rows.truncate_from(id)
     }
 
     /// Aborts all streams and removes everything. Row ids go on.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// chat.add_user("one");
+    /// chat.reset();
+    /// assert_eq!(chat.rows().count(), 0);
+    /// assert_eq!(chat.add_user("two").unwrap().get(), 2); // an id is never used again
+    /// ```
     pub fn reset(&mut self) {
         for index in self.live.clone() {
             self.abort(StreamId(index as u32 + 1));
@@ -680,6 +808,16 @@ impl ChatRows {
     }
 
     /// Writes what changed since the last drain. True if there was anything.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// chat.add_user("one");
+    /// let mut ops = OpBuffer::default();
+    /// assert!(chat.drain(&mut ops));
+    /// assert!(!chat.drain(&mut ops)); // nothing new
+    /// ```
     pub fn drain(&mut self, sink: &mut impl RowSink) -> bool {
         if !self.is_pending() {
             return false;
@@ -699,6 +837,17 @@ impl ChatRows {
 
     /// Writes everything there is as a reset and inserts, for a listener that knows nothing yet. What is pending must
     /// be drained first.
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::OpenAiChat);
+    /// chat.add_user("one");
+    /// chat.drain(&mut |_: RowOp<'_>| {});
+    /// let mut ops = OpBuffer::default();
+    /// chat.write_all(&mut ops);
+    /// assert_eq!(ops.words[..2], [0, 1]); // a reset, then an insert
+    /// ```
     pub fn write_all(&self, sink: &mut impl RowSink) {
         sink.op(RowOp::Reset);
         self.rows.write_all(sink);
