@@ -16,7 +16,7 @@ use crate::browser::target;
 
 /// How long a condition may take to come true. Long, since a busy machine is
 /// no fault; nothing waits for it that is already there.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 const POLL: Duration = Duration::from_millis(20);
 
