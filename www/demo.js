@@ -314,6 +314,7 @@ async function start() {
     $("hood").ariaPressed = String(shown);
     $("app").toggleAttribute("data-hood", shown);
     showHood();
+    dirty();
   });
   $("speed").addEventListener("change", setSpeed);
   $("recording").addEventListener("change", () => choose($("recording").selectedIndex));
