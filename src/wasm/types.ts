@@ -19,6 +19,8 @@ export interface Row {
   /** Milliseconds; set once nothing has come for 5 s, cleared by the next byte. */
   quietSince?: number;
   error?: { message: string; code?: string; retryable?: boolean };
+  question?: Question;
+  permission?: Permission;
   images?: { url: string; mediaType?: string }[];
   files?: { url?: string; name?: string; mediaType?: string }[];
   sources?: { url: string; title?: string }[];
@@ -59,6 +61,41 @@ export interface Tool {
   fieldsTruncated?: boolean;
   output?: string;
   isError?: boolean;
+  /** What kind of work it is, such as `edit`, `read`, `execute`, `search`, `fetch`. */
+  kind?: string;
+  /** What the tool shows besides its output, such as the change it makes to a file. */
+  content?: ToolContent[];
+  /** Where it works. Lines count from 1. */
+  locations?: { path: string; line?: number }[];
+}
+
+export type ToolContent =
+  | { type: "diff"; path: string; oldText?: string; newText: string }
+  /** A change as the wire gives it: unified, or in blocks of search and replace. */
+  | { type: "patch"; path?: string; text: string }
+  | { type: "text"; text: string };
+
+/** A question to the reader; its words are the row's `text`. Pending until it is answered or no longer matters. */
+export interface Question {
+  options?: { id?: string; label: string; description?: string }[];
+  /** More than one option may be chosen. */
+  multiple?: boolean;
+  /** An answer in the reader's own words may be given. */
+  custom?: boolean;
+  /** What was answered. */
+  answer?: string | string[];
+}
+
+/** The wire waits for the reader to allow something: the row's tool, or what its `text` says. */
+export interface Permission {
+  options: {
+    id: string;
+    /** Absent: the catalogue's word for the kind. */
+    label?: string;
+    kind?: "allow_once" | "allow_always" | "reject_once" | "reject_always";
+  }[];
+  /** The `id` that was chosen. */
+  chosen?: string;
 }
 
 export interface ToolField {
