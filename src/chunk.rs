@@ -1,6 +1,9 @@
 //! What arrived, whatever the wire format: the first of the three vocabularies. A chunk is borrowed from the record
 //! it was read from, so that looking at a delta copies nothing. Decoders make chunks, the presenter takes them.
 
+use crate::json::Raw;
+use crate::row::{ErrorInfo, Message, PanelName, RowKind, RowState};
+
 /// One thing that a wire format said.
 ///
 /// Chunks of one message come in the order of the wire. `choice` is the position of the alternative answer the chunk
@@ -95,6 +98,107 @@ pub enum Chunk<'a> {
         /// Whether the same request may succeed later, if the code tells.
         retryable: Option<bool>,
     },
+    /// A block that the wire names, as a whole: new, or what it has become. What is absent does not apply to it.
+    Block {
+        /// Its identity on the wire.
+        key: &'a str,
+        /// The key of the block that a new one stands before; none: it is the last.
+        before: Option<&'a str>,
+        /// What it is.
+        block: &'a Block<'a>,
+    },
+    /// A named block is no more.
+    Remove {
+        /// Its identity on the wire.
+        key: &'a str,
+    },
+    /// No block that the wire has named is any more: another conversation begins.
+    RemoveAll,
+    /// A value of a panel.
+    Panel {
+        /// Which panel.
+        panel: PanelName,
+        /// The value's name.
+        name: &'static str,
+        /// What it is.
+        value: &'a Raw,
+    },
+    /// Whether the other side is at work, on wires that tell although nothing streams.
+    AtWork(bool),
+}
+
+/// All of a block that the wire names.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block<'a> {
+    /// What it is.
+    pub kind: RowKind,
+    /// How far it is.
+    pub state: RowState,
+    /// Its text so far, whole.
+    pub text: Option<&'a str>,
+    /// Interface text.
+    pub message: Option<Message>,
+    /// The call that it is.
+    pub tool: Option<ToolBlock<'a>>,
+    /// UTF-8 bytes received so far, where only their number is told.
+    pub bytes: Option<u64>,
+    /// What went wrong.
+    pub error: Option<Box<ErrorInfo>>,
+    /// Where its images are.
+    pub images: Vec<String>,
+    /// JSON of the row's `files`.
+    pub files: Option<Raw>,
+    /// JSON of the row's `question`.
+    pub question: Option<Raw>,
+    /// JSON of the row's `permission`.
+    pub permission: Option<Raw>,
+    /// Further facts by name.
+    pub meta: Vec<(&'static str, Raw)>,
+}
+
+/// A call as a named block tells of it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ToolBlock<'a> {
+    /// The tool's name.
+    pub name: &'a str,
+    /// The wire's id of the call.
+    pub call_id: Option<&'a str>,
+    /// What the call does, in words.
+    pub title: Option<&'a str>,
+    /// What kind of work it is.
+    pub kind: Option<&'a str>,
+    /// The arguments so far, whole: JSON text, as far as it goes.
+    pub input: &'a str,
+    /// They are complete, and well-formed.
+    pub input_done: bool,
+    /// What it gave back so far, whole.
+    pub output: Option<&'a str>,
+    /// The output is an error.
+    pub is_error: bool,
+    /// JSON of the tool's `content`.
+    pub content: Option<Raw>,
+    /// JSON of the tool's `locations`.
+    pub locations: Option<Raw>,
+}
+
+impl Block<'_> {
+    /// A block of which nothing more is known.
+    pub fn new(kind: RowKind, state: RowState) -> Self {
+        Block {
+            kind,
+            state,
+            text: None,
+            message: None,
+            tool: None,
+            bytes: None,
+            error: None,
+            images: Vec::new(),
+            files: None,
+            question: None,
+            permission: None,
+            meta: Vec::new(),
+        }
+    }
 }
 
 /// The decoder's number for a tool call: calls of one stream, from 0 in the order in which they began.

@@ -160,8 +160,14 @@ pub struct Row {
     pub quiet_since: Option<u64>,
     /// What went wrong.
     pub error: Option<Box<ErrorInfo>>,
+    /// JSON of the property `question`.
+    pub question: Option<Raw>,
+    /// JSON of the property `permission`.
+    pub permission: Option<Raw>,
     /// Images of the answer.
     pub images: Vec<Image>,
+    /// JSON of the property `files`.
+    pub files: Option<Raw>,
     /// What the answer rests on.
     pub sources: Vec<Source>,
     /// A cap or the provider's length limit cut the content.
@@ -204,6 +210,12 @@ pub struct Tool {
     pub output: Option<String>,
     /// The output is an error.
     pub is_error: Option<bool>,
+    /// What kind of work it is.
+    pub kind: Option<Box<str>>,
+    /// JSON of the property `content`.
+    pub content: Option<Raw>,
+    /// JSON of the property `locations`.
+    pub locations: Option<Raw>,
 }
 
 /// One step of a field's path.
@@ -236,8 +248,10 @@ impl Tool {
             return json.array(|json| self.spans.iter().for_each(|span| self.write_field(span, json)));
         };
         json.object(|json| {
-            if let Some(closed) = news.closed {
-                json.key(&closed.to_string()).object(|json| json.key("closed").bool(true));
+            for (index, closed) in [(news.closed, true), (news.opened, false)] {
+                if let Some(index) = index {
+                    json.key(&index.to_string()).object(|json| json.key("closed").bool(closed));
+                }
             }
             for (index, span) in self.spans.iter().enumerate().skip(news.from) {
                 self.write_field(span, json.key(&index.to_string()));
@@ -311,7 +325,8 @@ macro_rules! changed {
 changed! {
     STATE = 0, BUSY = 1, KEY = 2, MESSAGE = 3, NAME = 4, CALL_ID = 5, TITLE = 6, INPUT_DONE = 7, FIELDS = 8,
     FIELDS_TRUNCATED = 9, OUTPUT = 10, IS_ERROR = 11, BYTES = 12, QUIET_SINCE = 13, ERROR = 14, IMAGES = 15,
-    SOURCES = 16, TRUNCATED = 17, ENDED_AT = 18, META = 19,
+    SOURCES = 16, TRUNCATED = 17, ENDED_AT = 18, META = 19, QUESTION = 20, PERMISSION = 21, FILES = 22, TOOL_KIND = 23,
+    CONTENT = 24, LOCATIONS = 25,
 }
 
 impl Changed {
@@ -325,7 +340,10 @@ impl Changed {
             | Self::FIELDS.0
             | Self::FIELDS_TRUNCATED.0
             | Self::OUTPUT.0
-            | Self::IS_ERROR.0,
+            | Self::IS_ERROR.0
+            | Self::TOOL_KIND.0
+            | Self::CONTENT.0
+            | Self::LOCATIONS.0,
     );
 
     /// Whether any of `other` is among these.
@@ -352,6 +370,8 @@ impl Changed {
 pub struct FieldNews {
     /// A field shown before as open that is closed now.
     pub closed: Option<usize>,
+    /// A field shown before as closed that grows on, as the wire that repeats it tells.
+    pub opened: Option<usize>,
     /// Fields from this index on are new and come whole.
     pub from: usize,
 }
@@ -411,8 +431,8 @@ impl Row {
         if let Some(text) = self.text.as_deref().filter(|_| whole) {
             json.key("text").string(text);
         }
-        if let Some(message) = self.message.as_ref().filter(|_| which.has(Changed::MESSAGE)) {
-            message.write(json.key("message"));
+        if begin(json, Changed::MESSAGE, "message", self.message.is_some()) {
+            self.message.iter().for_each(|message| message.write(json));
         }
         if let Some(tool) = self.tool.as_deref().filter(|_| which.has(Changed::TOOL)) {
             json.key("tool").object(|json| {
@@ -443,6 +463,15 @@ impl Row {
                 if begin(json, Changed::IS_ERROR, "isError", tool.is_error.is_some()) {
                     json.bool(tool.is_error == Some(true));
                 }
+                if begin(json, Changed::TOOL_KIND, "kind", tool.kind.is_some()) {
+                    json.string(tool.kind.as_deref().unwrap_or_default());
+                }
+                let extra = [(Changed::CONTENT, "content", &tool.content), (Changed::LOCATIONS, "locations", &tool.locations)];
+                for (changed, name, value) in extra {
+                    if begin(json, changed, name, value.is_some()) {
+                        value.iter().for_each(|value| json.raw(value.as_str()));
+                    }
+                }
             });
         }
         if begin(json, Changed::BYTES, "bytes", self.bytes.is_some()) {
@@ -464,6 +493,16 @@ impl Row {
                     json.object(|json| json.key("url").string(&image.url));
                 }
             });
+        }
+        let extra = [
+            (Changed::QUESTION, "question", &self.question),
+            (Changed::PERMISSION, "permission", &self.permission),
+            (Changed::FILES, "files", &self.files),
+        ];
+        for (changed, name, value) in extra {
+            if begin(json, changed, name, value.is_some()) {
+                value.iter().for_each(|value| json.raw(value.as_str()));
+            }
         }
         if begin(json, Changed::SOURCES, "sources", !self.sources.is_empty()) {
             json.array(|json| {

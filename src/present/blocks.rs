@@ -5,6 +5,7 @@
 use crate::chunk::{CallNumber, Chunk, Effect, Finish, Refusal};
 use crate::json::{ArgsReader, Raw};
 use crate::limits::Limits;
+use crate::present::named::Named;
 use crate::present::rows::{Rows, common_prefix};
 use crate::row::{Changed, ErrorInfo, Image, Message, Row, RowId, RowKind, RowState, Source};
 
@@ -37,6 +38,10 @@ pub(crate) struct Blocks {
     errored: bool,
     /// An error came since the stream began.
     failed: bool,
+    /// The blocks that the wire names.
+    pub named: Named,
+    /// What the wire says of the other side, if it does.
+    at_work: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,19 +115,34 @@ impl Blocks {
         self.open.len()
     }
 
+    /// Forgets that a row is open.
+    pub(super) fn forget_open(&mut self, id: RowId) {
+        self.open.retain(|open| *open != id);
+    }
+
+    /// The row inside which this stream's rows are drawn.
+    pub(super) fn parent(&self) -> Option<RowId> {
+        self.parent
+    }
+
     /// Whether the wire itself ended all that it began.
     pub fn is_complete(&self) -> bool {
-        !self.failed && !self.choices.is_empty() && self.choices.iter().all(|choice| choice.finished)
+        let named = !self.named.is_empty() && self.open.is_empty();
+        !self.failed
+            && (named || !self.choices.is_empty())
+            && self.choices.iter().all(|choice| choice.finished)
+            && self.at_work != Some(true)
     }
 
     /// Whether no message is under way.
     pub fn is_idle(&self) -> bool {
-        self.errored || (!self.choices.is_empty() && self.choices.iter().all(|choice| choice.finished))
+        let finished = !self.choices.is_empty() && self.choices.iter().all(|choice| choice.finished);
+        self.at_work.map_or(self.errored || finished, |at_work| !at_work)
     }
 
     /// Whether the stream has shown nothing.
     pub fn is_empty(&self) -> bool {
-        self.history.is_empty()
+        self.history.is_empty() && self.named.is_empty()
     }
 
     /// The row of the last call with this id.
@@ -206,7 +226,22 @@ impl Blocks {
                 let (_, effect) = self.block(0, BlockKind::Error, stage, &mut |row| row.error = error.take());
                 ended.and(effect)
             }
-            Chunk::User { .. } | Chunk::Usage(_) => Effect::None,
+            Chunk::Block { key, before, block } => self.show(key, before, block, stage),
+            Chunk::Remove { key } => self.take_away(key, stage),
+            Chunk::RemoveAll => self.take_all_away(stage),
+            Chunk::AtWork(at_work) => {
+                let before = self.at_work.replace(at_work);
+                if before == Some(at_work) { Effect::None } else { Effect::Changed }
+            }
+            Chunk::User { .. } | Chunk::Usage(_) | Chunk::Panel { .. } => Effect::None,
+        }
+    }
+
+    /// The stream ended: no tool of its named blocks is told of any more.
+    pub fn end_named(&mut self, state: RowState, stage: &mut Stage<'_>) {
+        let running: Vec<RowId> = self.named.rows().filter(|id| is_running(*id, stage)).collect();
+        for id in running {
+            self.set_state(id, state, stage);
         }
     }
 
@@ -265,7 +300,7 @@ impl Blocks {
     /// The user stopped the stream: whatever is not at its end is cancelled, calls that wait among it. A reason is
     /// kept as the rows' `meta.reason`.
     pub fn cancel(&mut self, reason: Option<&str>, stage: &mut Stage<'_>) {
-        let unended: Vec<RowId> = self.history.iter().map(|block| block.row).collect();
+        let unended: Vec<RowId> = self.history.iter().map(|block| block.row).chain(self.named.rows()).collect();
         for id in unended {
             let state = stage.rows.get(id).map(|row| row.state);
             if state.is_none_or(|state| state.is_at_rest() && state != RowState::Pending) {
@@ -301,10 +336,17 @@ impl Blocks {
     }
 
     #[inline(never)]
-    fn set_state(&mut self, id: RowId, state: RowState, stage: &mut Stage<'_>) -> Effect {
-        let before = stage.rows.get(id).map(|row| row.state);
+    pub(super) fn set_state(&mut self, id: RowId, state: RowState, stage: &mut Stage<'_>) -> Effect {
+        let known = stage.rows.get(id).map(|row| (row.state, row.kind));
+        let before = known.map(|(state, _)| state);
         if before == Some(state) {
             return Effect::None;
+        }
+        // What only announces a call is gone when it ends.
+        if known.is_some_and(|(_, kind)| kind == RowKind::ToolPreparing) && !state.is_open() {
+            self.forget_open(id);
+            stage.rows.remove(id);
+            return Effect::Changed;
         }
         // A row that the page removed is open no more.
         match before {
@@ -754,6 +796,10 @@ fn grow_text(id: RowId, seen: &mut usize, text: &str, stage: &mut Stage<'_>) -> 
     };
     *seen = keep + text.len() - common;
     effect
+}
+
+fn is_running(id: RowId, stage: &Stage<'_>) -> bool {
+    stage.rows.get(id).is_some_and(|row| row.state == RowState::Running)
 }
 
 fn set_truncated(row: &mut Row) -> Changed {

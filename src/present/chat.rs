@@ -173,6 +173,15 @@ impl ChunkSink for Presenter<'_> {
         match chunk {
             Chunk::Usage(usage) => show_usage(usage, self.panels),
             Chunk::User { id, text } => self.user(id, text),
+            Chunk::Panel { panel, name, value } => {
+                if self.panels.set(panel, name, value.clone()) { Effect::Changed } else { Effect::None }
+            }
+            Chunk::Block { key, block, .. } if block.kind == RowKind::User && self.blocks.named.get(key).is_none() => {
+                if let Some(row) = self.echoed(block.text.unwrap_or_default()) {
+                    self.blocks.named.adopt(key, row);
+                }
+                self.blocks.chunk(chunk, &mut self.stage)
+            }
             chunk => self.blocks.chunk(chunk, &mut self.stage),
         }
     }
@@ -202,11 +211,10 @@ impl StreamSink for Presenter<'_> {
 impl Presenter<'_> {
     /// What the wire says the user said: the row that stands for it already, or a new one.
     fn user(&mut self, id: Option<&str>, text: &str) -> Effect {
-        let rows = &mut self.stage.rows;
-        let echoed =
-            self.unechoed.iter().position(|row| rows.get(*row).and_then(|row| row.text.as_deref()) == Some(text));
         let key = id.map(Box::from);
-        match echoed.map(|place| self.unechoed.remove(place)) {
+        let echoed = self.echoed(text);
+        let rows = &mut self.stage.rows;
+        match echoed {
             Some(row) => rows.change(row, |row| {
                 row.key = key;
                 if row.key.is_some() { Changed::KEY } else { Changed::NONE }
@@ -216,6 +224,16 @@ impl Presenter<'_> {
                 None => Effect::Refused(Refusal::Rows),
             },
         }
+    }
+}
+
+impl Presenter<'_> {
+    /// The first row of the user's that no wire has repeated yet and that says this.
+    fn echoed(&mut self, text: &str) -> Option<RowId> {
+        let rows = &self.stage.rows;
+        let says = |row: &RowId| rows.get(*row).and_then(|row| row.text.as_deref()) == Some(text);
+        let place = self.unechoed.iter().position(says)?;
+        Some(self.unechoed.remove(place))
     }
 }
 
@@ -361,6 +379,7 @@ impl ChatRows {
                 presenter.blocks.end_replay(&mut presenter.stage);
             }
             presenter.blocks.end_open(RowState::Interrupted, &mut presenter.stage);
+            presenter.blocks.end_named(RowState::Interrupted, &mut presenter.stage);
         });
         let marked = self.with(stream.index(), |input, _| input.is_done());
         let entry = &mut self.streams[stream.index()];

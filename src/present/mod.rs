@@ -2,6 +2,7 @@
 
 mod blocks;
 mod chat;
+mod named;
 mod panels;
 mod rows;
 mod schedule;

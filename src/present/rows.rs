@@ -17,6 +17,8 @@ pub(crate) struct Rows {
     marked: Vec<RowId>,
     removed: Vec<RowId>,
     reset: bool,
+    /// A row that was not shown yet stands before one that was.
+    scattered: bool,
     limits: Limits,
     /// A row appeared or ended since the last drain.
     urgent: bool,
@@ -55,6 +57,8 @@ struct Shown {
     /// Of the last field: how far it was shown, and whether it was open.
     field_end: u32,
     field_open: bool,
+    /// That field was shown as closed all the same.
+    field_reopened: bool,
     fields_rewritten: bool,
 }
 
@@ -86,6 +90,7 @@ impl Shown {
             fields: tool.map_or(0, |tool| tool.spans.len()),
             field_end: last.map_or(0, |span| span.shown_end),
             field_open: last.is_some_and(|span| !span.closed),
+            field_reopened: false,
             fields_rewritten: false,
         }
     }
@@ -99,6 +104,7 @@ impl Rows {
             marked: Vec::new(),
             removed: Vec::new(),
             reset: false,
+            scattered: false,
             limits: *limits,
             urgent: false,
             full: [false; 2],
@@ -132,11 +138,29 @@ impl Rows {
     /// Adds a row at the end; `fill` makes it what it is. None once the cap on rows is reached: then one notice row
     /// says so.
     pub fn add(&mut self, kind: RowKind, state: RowState, fill: &mut dyn FnMut(&mut Row)) -> Option<RowId> {
+        self.add_before(None, kind, state, fill)
+    }
+
+    /// Adds a row before another.
+    pub fn add_before(
+        &mut self,
+        before: Option<RowId>,
+        kind: RowKind,
+        state: RowState,
+        fill: &mut dyn FnMut(&mut Row),
+    ) -> Option<RowId> {
         if self.len() >= self.limits.rows {
             self.note_cap(0, "limit.rows", self.limits.rows);
             return None;
         }
-        self.push(kind, state, fill)
+        let id = self.push(kind, state, fill)?;
+        // What comes out of its order is rarely far from its place.
+        if let Some(place) = before.and_then(|before| self.order.iter().rposition(|known| *known == before)) {
+            self.order.pop();
+            self.order.insert(place, id);
+            self.scattered = true;
+        }
+        Some(id)
     }
 
     /// Says once that open blocks are at their cap.
@@ -167,7 +191,10 @@ impl Rows {
             bytes: None,
             quiet_since: None,
             error: None,
+            question: None,
+            permission: None,
             images: Vec::new(),
+            files: None,
             sources: Vec::new(),
             truncated: false,
             started_at: None,
@@ -193,9 +220,9 @@ impl Rows {
 
     /// Changes properties of a row. `change` says which it touched; what ends up as it was is not shown.
     pub fn change(&mut self, id: RowId, change: impl FnOnce(&mut Row) -> Changed) -> Effect {
-        let Some(slot) = self.slot(id) else { return Effect::None };
-        let changed = change(&mut slot.row);
-        self.changed(id, changed)
+        let slot = self.slots.get_mut(id.index()).and_then(Option::as_deref_mut);
+        let changed = slot.map_or(Changed::NONE, |slot| change(&mut slot.row));
+        if changed.is_none() { Effect::None } else { self.changed(id, changed) }
     }
 
     #[inline(never)]
@@ -207,7 +234,7 @@ impl Rows {
             slot.changed.add(Changed::BUSY);
             self.urgent = true;
         }
-        if changed.is_none() { Effect::None } else { Effect::Changed }
+        Effect::Changed
     }
 
     /// Appends to the row's text, up to the cap.
@@ -286,10 +313,57 @@ impl Rows {
         self.append_input(id, text, reader)
     }
 
+    /// The same, where the tail that is replaced is what a wire wrote after a value that goes on growing: the fields
+    /// before it, and the start of that value, stand as they were shown.
+    pub fn regrow_input(&mut self, id: RowId, keep: usize, text: &str, reader: &mut ArgsReader) -> Effect {
+        let shown = self.slots.get(id.index()).and_then(|slot| slot.as_deref()?.shown.as_ref());
+        let before = shown.map(|shown| (shown.fields, shown.field_end, shown.field_open, shown.fields_rewritten));
+        let tool = self.get(id).and_then(|row| row.tool.as_deref());
+        let old = tool.map(|tool| tool.spans.clone()).unwrap_or_default();
+        let effect = self.replace_input(id, keep, text, reader);
+        let Some(slot) = self.slots.get_mut(id.index()).and_then(Option::as_deref_mut) else { return effect };
+        let (Some(shown), Some(tool), Some((fields, field_end, field_open, false))) =
+            (&mut slot.shown, slot.row.tool.as_deref(), before)
+        else {
+            return effect;
+        };
+        // The field that grows: the first that is another than before.
+        let kept = |old: &FieldSpan| old.shown_end as usize <= keep;
+        let same = old.iter().zip(&tool.spans).take_while(|(old, new)| old == new && kept(old)).count().min(fields);
+        if tool.spans.len() < fields {
+            return effect;
+        }
+        let grows = old.get(same).zip(tool.spans.get(same)).filter(|(old, new)| {
+            let half = tool.input.get(old.shown_end.saturating_sub(6) as usize..old.shown_end as usize);
+            let half = half.is_some_and(|escape| escape.starts_with("\\u"));
+            let place = (&old.path, old.kind, old.start) == (&new.path, new.kind, new.start);
+            place && kept(old) && new.shown_end >= old.shown_end && !half
+        });
+        shown.fields_rewritten = false;
+        if same == fields {
+            (shown.field_end, shown.field_open) = (field_end, field_open);
+        } else if let Some((old, _)) = grows {
+            let last = same + 1 == fields;
+            shown.fields = same + 1;
+            shown.field_end = if last { field_end } else { old.shown_end };
+            shown.field_open = true;
+            shown.field_reopened |= !last || !field_open;
+        } else {
+            shown.fields_rewritten = true;
+        }
+        effect
+    }
+
     /// Removes the row.
     pub fn remove(&mut self, id: RowId) {
         self.order.retain(|known| *known != id);
         self.forget(id);
+    }
+
+    /// Removes rows, in one pass.
+    pub fn remove_all(&mut self, ids: impl Iterator<Item = RowId>) {
+        ids.for_each(|id| self.forget(id));
+        self.order.retain(|id| self.slots.get(id.index()).is_some_and(Option::is_some));
     }
 
     /// Removes the row and all after it.
@@ -329,17 +403,24 @@ impl Rows {
             sink.op(RowOp::Remove { id });
         }
         self.urgent = false;
-        // Rows are only added at the end, so those not shown yet are the last ones.
         let slots = &mut self.slots;
-        let new = self
-            .order
-            .iter()
-            .rev()
-            .take_while(|id| slots[id.index()].as_ref().is_some_and(|slot| slot.shown.is_none()));
-        let first_new = self.order.len() - new.count();
-        for id in &self.order[first_new..] {
+        let is_new = |id: &RowId| slots[id.index()].as_ref().is_some_and(|slot| slot.shown.is_none());
+        // Most rows are added at the end: those not shown yet are the last ones.
+        let tail = self.order.iter().rev().take_while(|id| is_new(id)).count();
+        let mut new: Vec<(RowId, Option<RowId>)> =
+            self.order[self.order.len() - tail..].iter().rev().map(|id| (*id, None)).collect();
+        if std::mem::take(&mut self.scattered) {
+            let mut next = None;
+            for id in self.order.iter().rev().skip(tail) {
+                match is_new(id) {
+                    true => new.push((*id, next)),
+                    false => next = Some(*id),
+                }
+            }
+        }
+        for (id, before) in new.into_iter().rev() {
             if let Some(slot) = slots[id.index()].as_deref_mut() {
-                sink.op(RowOp::Insert { before: None, row: &slot.row });
+                sink.op(RowOp::Insert { before, row: &slot.row });
                 slot.shown = Some(Shown::of(&slot.row));
                 slot.changed = Changed::NONE;
             }
@@ -447,7 +528,7 @@ impl Slot {
             }
             let rewritten = std::mem::take(&mut shown.fields_rewritten);
             if rewritten && shown.fields > 0 {
-                (shown.fields, shown.field_open) = (0, false);
+                (shown.fields, shown.field_open, shown.field_reopened) = (0, false, false);
                 let patch = Patch { row, changed: Changed::NONE, fields: news, clear_fields: true };
                 sink.op(RowOp::Update { id, patch });
             }
@@ -455,7 +536,7 @@ impl Slot {
                 work += text.len();
                 sink.op(RowOp::Append { id, field: AppendField::Field(index), keep: None, text });
             });
-            if news.closed.is_some() || news.from < tool.spans.len() {
+            if news.closed.is_some() || news.opened.is_some() || news.from < tool.spans.len() {
                 changed.add(Changed::FIELDS);
             }
         }
@@ -500,7 +581,8 @@ impl Slot {
 impl Shown {
     /// What is new of the fields: the last field shown may have grown and closed, those after it are new.
     fn field_news(&mut self, tool: &Tool, buffer: &mut String, mut append: impl FnMut(u32, &str)) -> FieldNews {
-        let mut news = FieldNews { closed: None, from: self.fields };
+        let mut news = FieldNews { closed: None, opened: None, from: self.fields };
+        let reopened = std::mem::take(&mut self.field_reopened);
         let last_shown = self.fields.checked_sub(1).filter(|_| self.field_open);
         if let Some((index, span)) = last_shown.and_then(|index| Some((index, tool.spans.get(index)?))) {
             if span.shown_end > self.field_end {
@@ -508,7 +590,11 @@ impl Shown {
                 span.decode_from(&tool.input, self.field_end, buffer);
                 append(index as u32, buffer);
             }
-            news.closed = span.closed.then_some(index);
+            match (reopened, span.closed) {
+                (false, true) => news.closed = Some(index),
+                (true, false) => news.opened = Some(index),
+                _ => {}
+            }
         }
         let last: Option<&FieldSpan> = tool.spans.last();
         self.fields = tool.spans.len();

@@ -145,7 +145,7 @@ export type RowOp =
   | { op: "panel"; name: PanelName; patch: { [key: string]: unknown } }
   | { op: "reset" };
 
-export type FormatName = "openai-chat";
+export type FormatName = "openai-chat" | "say" | "api-stream";
 
 /** When pending changes are handed out. `"frame"`: the next animation frame; a number: at most every so many milliseconds. */
 export type Cadence = "frame" | number;

@@ -1,7 +1,9 @@
 //! From bytes to chunks: one file a wire format, and what they share. [`Input`] is one stream's reading state: it
 //! decides the framing, finds records however they are cut, hands them to the format's decoder and keeps count.
 
+mod api_stream;
 mod openai_chat;
+mod say;
 mod sse;
 mod template;
 mod values;
@@ -22,16 +24,22 @@ use values::{Piece, Values};
 pub enum Format {
     /// OpenAI chat completion chunks, in every dialect.
     OpenAiChat,
+    /// Say/ask messages, as coding-agent extensions post them to their webviews.
+    Say,
+    /// The extension-side chunks of a coding agent, and its block arrays.
+    ApiStream,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: &[Format] = &[Format::OpenAiChat];
+    pub const ALL: &[Format] = &[Format::OpenAiChat, Format::Say, Format::ApiStream];
 
     /// The format's name in options.
     pub fn name(self) -> &'static str {
         match self {
             Format::OpenAiChat => "openai-chat",
+            Format::Say => "say",
+            Format::ApiStream => "api-stream",
         }
     }
 
@@ -40,9 +48,9 @@ impl Format {
     /// ```
     /// use chatrows::Format;
     /// assert_eq!(Format::named("openai-chat"), Ok(Format::OpenAiChat));
-    /// assert_eq!(Format::named("x").unwrap_err(), "unknown format x; the formats are: openai-chat");
+    /// let error = "unknown format x; the formats are: openai-chat, say, api-stream";
+    /// assert_eq!(Format::named("x").unwrap_err(), error);
     /// ```
-    ///
     ///
     /// # Errors
     /// A sentence that lists the names there are.
@@ -94,7 +102,15 @@ impl Target {
     }
 }
 
-/// A format: resumable state from record to record.
+/// A format whose records are read one by one, each in its whole.
+pub(crate) trait RecordDecoder: std::fmt::Debug {
+    /// Reads one record.
+    fn record(&mut self, value: Value<'_>, sink: &mut dyn ChunkSink) -> Outcome;
+    /// The input ended.
+    fn finish(&mut self, sink: &mut dyn ChunkSink);
+}
+
+/// A format: resumable state from record to record. One that has a shortcut for records of one shape.
 pub(crate) trait Decoder {
     /// Reads one record. The shape says that it did one append and nothing else.
     fn record(&mut self, value: Value<'_>, sink: &mut impl ChunkSink) -> (Outcome, Option<Shape>);
@@ -134,7 +150,7 @@ enum Framing {
 /// What is behind the framing.
 #[derive(Debug)]
 struct Reader {
-    decoder: OpenAiChat,
+    decoder: Decoders,
     tape: Tape,
     usage_tape: Tape,
     templates: Templates,
@@ -156,6 +172,29 @@ struct Reader {
     in_stray: bool,
 }
 
+/// The decoder of the stream's format.
+#[derive(Debug)]
+enum Decoders {
+    Shortcut(OpenAiChat),
+    Plain(Box<dyn RecordDecoder>),
+}
+
+impl Decoders {
+    fn record(&mut self, value: Value<'_>, sink: &mut impl ChunkSink) -> (Outcome, Option<Shape>) {
+        match self {
+            Decoders::Shortcut(decoder) => decoder.record(value, sink),
+            Decoders::Plain(decoder) => (decoder.record(value, sink), None),
+        }
+    }
+
+    fn finish(&mut self, sink: &mut impl ChunkSink) {
+        match self {
+            Decoders::Shortcut(decoder) => decoder.finish(sink),
+            Decoders::Plain(decoder) => decoder.finish(sink),
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Preamble {
     faults: Vec<Fault>,
@@ -165,7 +204,9 @@ struct Preamble {
 impl Input {
     fn new(format: Format, limits: &Limits) -> Self {
         let decoder = match format {
-            Format::OpenAiChat => OpenAiChat::new(limits.open_blocks),
+            Format::OpenAiChat => Decoders::Shortcut(OpenAiChat::new(limits.open_blocks)),
+            Format::Say => Decoders::Plain(Box::new(say::Say::new(limits))),
+            Format::ApiStream => Decoders::Plain(Box::new(api_stream::ApiStream::new(limits))),
         };
         let tape = || Tape::with_caps(limits.nesting, limits.record_values);
         Input {
@@ -393,6 +434,7 @@ impl Reader {
         }
         let mut at = 0;
         loop {
+            let Decoders::Shortcut(decoder) = &mut self.decoder else { return 0 };
             let usage_tape = &mut self.usage_tape;
             // Read once to find its end; the value is used right below.
             let usage_end = |rest: &[u8]| {
@@ -400,13 +442,13 @@ impl Reader {
                 let text = std::str::from_utf8(&rest[..end]).ok()?;
                 rest.starts_with(b"{").then(|| usage_tape.index(text, 0).ok()).flatten()
             };
-            let found = self.templates.find(&bytes[at..], self.decoder.routing(), usage_end);
+            let found = self.templates.find(&bytes[at..], decoder.routing(), usage_end);
             let Some(found) = found.filter(|found| found.record.len() <= self.max_record) else {
                 return at;
             };
-            let mut effect = self.decoder.append(found.target, found.text, sink);
+            let mut effect = decoder.append(found.target, found.text, sink);
             if let Some(text) = found.usage {
-                let usage = self.decoder.usage(self.usage_tape.record(text).root());
+                let usage = decoder.usage(self.usage_tape.record(text).root());
                 effect = effect.and(sink.chunk(Chunk::Usage(usage)));
             }
             let outcome = match effect {

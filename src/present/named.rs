@@ -1,0 +1,202 @@
+//! Blocks that the wire names. Each is told as a whole, whenever anything of it has changed; here it is compared with
+//! the row it has, and only the difference becomes a change: text grows by what is new of it, however often a wire
+//! repeats the rest.
+
+use std::collections::BTreeMap;
+
+use crate::chunk::{Block, Effect, Refusal, ToolBlock};
+use crate::json::ArgsReader;
+use crate::present::blocks::{Blocks, Stage};
+use crate::present::rows::common_prefix;
+use crate::row::{Changed, Image, Row, RowId, RowState, Tool};
+
+/// The rows of a stream's named blocks, by key.
+#[derive(Debug, Default)]
+pub(crate) struct Named {
+    rows: BTreeMap<Box<str>, NamedRow>,
+}
+
+#[derive(Debug)]
+struct NamedRow {
+    row: RowId,
+    /// Of a call whose arguments were told.
+    reader: Option<Box<ArgsReader>>,
+}
+
+impl Named {
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The rows, in the order of their keys.
+    pub fn rows(&self) -> impl Iterator<Item = RowId> {
+        self.rows.values().map(|named| named.row)
+    }
+
+    pub fn get(&self, key: &str) -> Option<RowId> {
+        self.rows.get(key).map(|named| named.row)
+    }
+
+    /// This key means that row.
+    pub fn adopt(&mut self, key: &str, row: RowId) {
+        self.rows.insert(key.into(), NamedRow { row, reader: None });
+    }
+}
+
+impl Blocks {
+    /// Shows a named block as the wire tells it now.
+    pub fn show(&mut self, key: &str, before: Option<&str>, block: &Block<'_>, stage: &mut Stage<'_>) -> Effect {
+        let known = match self.named.get(key) {
+            Some(id) => match stage.rows.get(id) {
+                Some(row) => Some((id, row.kind)),
+                // The page removed the row, or it has ended for good: a repeat does not bring it back.
+                None => return Effect::None,
+            },
+            None => None,
+        };
+        let (id, mut effect) = match known {
+            Some((id, kind)) if kind == block.kind => (id, Effect::None),
+            _ => {
+                // A row that is another kind of row now is another row; it stands where the one before did.
+                let place = known.map(|(id, _)| id).or_else(|| before.and_then(|key| self.named.get(key)));
+                let added = self.add_named(place, block, stage);
+                if let Some((id, _)) = known {
+                    stage.rows.remove(id);
+                    self.forget_open(id);
+                }
+                let Some(id) = added else { return Effect::Refused(Refusal::Rows) };
+                self.named.adopt(key, id);
+                stage.rows.change(id, |row| {
+                    row.key = Some(key.into());
+                    Changed::KEY
+                });
+                (id, Effect::Changed)
+            }
+        };
+        if let Some(text) = block.text {
+            effect = effect.and(set_text(id, text, stage));
+        }
+        if let Some(tool) = &block.tool {
+            effect = effect.and(self.set_input(key, id, tool.input, stage));
+            let output = stage.rows.get(id).and_then(|row| row.tool.as_deref()).and_then(|tool| tool.output.as_deref());
+            if tool.output != output {
+                effect = effect.and(match tool.output {
+                    Some(output) => stage.rows.replace_output(id, output),
+                    None => Effect::None,
+                });
+            }
+        }
+        effect = effect.and(stage.rows.change(id, |row| set_properties(row, block)));
+        effect.and(self.set_state(id, block.state, stage))
+    }
+
+    /// The block is no more.
+    pub fn take_away(&mut self, key: &str, stage: &mut Stage<'_>) -> Effect {
+        let Some(NamedRow { row, .. }) = self.named.rows.remove(key) else { return Effect::None };
+        let shown = stage.rows.get(row).is_some();
+        stage.rows.remove(row);
+        self.forget_open(row);
+        if shown { Effect::Changed } else { Effect::None }
+    }
+
+    /// All named blocks are no more.
+    pub fn take_all_away(&mut self, stage: &mut Stage<'_>) -> Effect {
+        if self.named.is_empty() {
+            return Effect::None;
+        }
+        let named = std::mem::take(&mut self.named);
+        named.rows().for_each(|row| self.forget_open(row));
+        stage.rows.remove_all(named.rows());
+        Effect::Changed
+    }
+
+    fn add_named(&mut self, before: Option<RowId>, block: &Block<'_>, stage: &mut Stage<'_>) -> Option<RowId> {
+        let open = block.state.is_open() && self.open() >= stage.limits.open_blocks;
+        if open || self.named.rows.len() >= stage.limits.rows.saturating_mul(2) {
+            return None;
+        }
+        let (parent, now) = (self.parent(), stage.now);
+        // `set_state` makes it what it is, so that what is open is known.
+        let state = if block.state == RowState::Done { RowState::Pending } else { RowState::Done };
+        stage.rows.add_before(before, block.kind, state, &mut |row| {
+            row.parent = parent;
+            row.started_at = Some(now);
+            row.tool = block.tool.as_ref().map(|_| Box::new(Tool::default()));
+        })
+    }
+
+    /// Compares the arguments with what is known of them.
+    fn set_input(&mut self, key: &str, id: RowId, input: &str, stage: &mut Stage<'_>) -> Effect {
+        let Some(tool) = stage.rows.get(id).and_then(|row| row.tool.as_deref()) else { return Effect::None };
+        let keep = common_prefix(&tool.input, input);
+        let there = tool.input.len();
+        if keep == there && keep == input.len() {
+            return Effect::None;
+        }
+        let Some(named) = self.named.rows.get_mut(key) else { return Effect::None };
+        let rest = input.get(keep..).unwrap_or_default();
+        let fresh = || Box::new(ArgsReader::new(stage.limits));
+        if keep == there {
+            return stage.rows.append_input(id, rest, named.reader.get_or_insert_with(fresh));
+        }
+        let reader = named.reader.insert(fresh());
+        stage.rows.regrow_input(id, keep, rest, reader)
+    }
+}
+
+fn set_text(id: RowId, text: &str, stage: &mut Stage<'_>) -> Effect {
+    let there = stage.rows.get(id).and_then(|row| row.text.as_deref()).unwrap_or_default();
+    let keep = common_prefix(there, text);
+    let rest = text.get(keep..).unwrap_or_default();
+    match (keep == there.len(), rest.is_empty()) {
+        (true, true) => Effect::None,
+        (true, false) => stage.rows.append_text(id, rest),
+        (false, _) => stage.rows.replace_text(id, keep, rest),
+    }
+}
+
+/// Sets what is neither text nor state; answers with what was another before.
+fn set_properties(row: &mut Row, block: &Block<'_>) -> Changed {
+    let mut changed = Changed::NONE;
+    let mut note = |differs: bool, property: Changed| {
+        if differs {
+            changed.add(property);
+        }
+    };
+    note(put(&mut row.message, &block.message), Changed::MESSAGE);
+    let bytes = if block.tool.is_some() { row.bytes } else { block.bytes };
+    note(put(&mut row.bytes, &bytes), Changed::BYTES);
+    note(put(&mut row.error, &block.error), Changed::ERROR);
+    note(put(&mut row.question, &block.question), Changed::QUESTION);
+    note(put(&mut row.permission, &block.permission), Changed::PERMISSION);
+    note(put(&mut row.files, &block.files), Changed::FILES);
+    note(put(&mut row.meta, &block.meta), Changed::META);
+    if !row.images.iter().map(|image| &image.url).eq(&block.images) {
+        row.images = block.images.iter().map(|url| Image { url: url.clone() }).collect();
+        note(true, Changed::IMAGES);
+    }
+    if let (Some(tool), Some(said)) = (row.tool.as_deref_mut(), &block.tool) {
+        let ToolBlock { name, call_id, title, kind, content, locations, .. } = said;
+        note(put(&mut tool.name, &(*name).to_owned()), Changed::NAME);
+        note(put(&mut tool.call_id, &call_id.map(Box::from)), Changed::CALL_ID);
+        note(put(&mut tool.title, &title.map(str::to_owned)), Changed::TITLE);
+        note(put(&mut tool.kind, &kind.map(Box::from)), Changed::TOOL_KIND);
+        note(put(&mut tool.content, content), Changed::CONTENT);
+        note(put(&mut tool.locations, locations), Changed::LOCATIONS);
+        note(put(&mut tool.input_done, &said.input_done), Changed::INPUT_DONE);
+        note(put(&mut tool.is_error, &said.is_error.then_some(true)), Changed::IS_ERROR);
+        if tool.output.is_some() && said.output.is_none() {
+            tool.output = None;
+            note(true, Changed::OUTPUT);
+        }
+    }
+    changed
+}
+
+fn put<T: PartialEq + Clone>(there: &mut T, now: &T) -> bool {
+    let differs = there != now;
+    if differs {
+        there.clone_from(now);
+    }
+    differs
+}
