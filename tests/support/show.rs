@@ -10,6 +10,7 @@ use serde_json::Value;
 /// tool failed f({"x":) !arguments-malformed
 /// error done !rate_limit "slow down" retryable
 /// notice done limit.rows
+/// tool-preparing preparing f 1.2 KB
 /// ```
 ///
 /// and after that, where they apply: `truncated`, `choice 1`, `parent 3`, `sources a b`, `images a`, `output "…"`,
@@ -38,7 +39,9 @@ fn line(row: &Value) -> String {
             words.push("wrong".into());
         }
     }
-    if let Some(message) = row.get("message") {
+    if row["kind"] == "tool-preparing" {
+        words.extend([text(&row["message"]["params"]["name"]), text(&row["bytes"]["label"])]);
+    } else if let Some(message) = row.get("message") {
         words.push(text(&message["key"]));
     }
     if let Some(error) = row.get("error") {
