@@ -172,6 +172,7 @@ impl Blocks {
         self.errored = false;
         self.failed = false;
         self.replay = Some(0);
+        self.named.restart();
         for call in &mut self.call_blocks {
             call.seen = 0;
             call.gap = false;

@@ -19,6 +19,8 @@ pub(crate) struct Named {
 #[derive(Debug)]
 struct NamedRow {
     row: RowId,
+    /// Bytes of its text or arguments when it was last told of in this pass over the stream.
+    seen: usize,
     /// Of a call whose arguments were told.
     reader: Option<Box<ArgsReader>>,
 }
@@ -37,9 +39,20 @@ impl Named {
         self.rows.get(key).map(|named| named.row)
     }
 
+    /// What comes now is told from the start.
+    pub fn restart(&mut self) {
+        self.rows.values_mut().for_each(|named| named.seen = 0);
+    }
+
+    /// Notes how much of a block is told now; answers how much was before.
+    fn note(&mut self, key: &str, block: &Block<'_>) -> usize {
+        let told = block.tool.as_ref().map_or(block.text.unwrap_or_default(), |tool| tool.input);
+        self.rows.get_mut(key).map_or(0, |named| std::mem::replace(&mut named.seen, told.len()))
+    }
+
     /// This key means that row.
     pub fn adopt(&mut self, key: &str, row: RowId) {
-        self.rows.insert(key.into(), NamedRow { row, reader: None });
+        self.rows.insert(key.into(), NamedRow { row, seen: 0, reader: None });
     }
 }
 
@@ -59,7 +72,8 @@ impl Blocks {
                 return Effect::None;
             }
             // A replay tells of the way to what stands already.
-            if self.is_replaying() && kind == block.kind && is_start(block, id, stage) {
+            let seen = self.named.note(key, block);
+            if self.is_replaying() && kind == block.kind && is_start(block, seen, id, stage) {
                 return match stage.rows.get(id).map(|row| row.state) {
                     Some(RowState::Interrupted) => self.set_state(id, block.state, stage),
                     _ => Effect::None,
@@ -168,12 +182,13 @@ fn has_run(state: RowState, id: RowId, stage: &Stage<'_>) -> bool {
     ran && waits && row.tool.as_deref().is_some_and(|tool| tool.input_done)
 }
 
-/// Whether an open block is no more than the start of what its row has.
-fn is_start(block: &Block<'_>, id: RowId, stage: &Stage<'_>) -> bool {
+/// Whether an open block that has grown from `seen` bytes is no more than the start of what its row has.
+fn is_start(block: &Block<'_>, seen: usize, id: RowId, stage: &Stage<'_>) -> bool {
     let Some(row) = stage.rows.get(id).filter(|_| block.state.is_open()) else { return false };
+    let starts = |there: &str, told: &str| told.len() >= seen && there.starts_with(told);
     match (&block.tool, row.tool.as_deref(), block.text, row.text.as_deref()) {
-        (Some(said), Some(tool), ..) => said.name == tool.name && tool.input.starts_with(said.input),
-        (None, None, Some(said), Some(text)) => text.starts_with(said),
+        (Some(said), Some(tool), ..) => said.name == tool.name && starts(&tool.input, said.input),
+        (None, None, Some(said), Some(text)) => starts(text, said),
         _ => false,
     }
 }
@@ -212,7 +227,9 @@ fn set_properties(row: &mut Row, block: &Block<'_>) -> Changed {
     if let (Some(tool), Some(said)) = (row.tool.as_deref_mut(), &block.tool) {
         let ToolBlock { name, call_id, title, kind, content, locations, .. } = said;
         note(put(&mut tool.name, &(*name).to_owned()), Changed::NAME);
-        note(put(&mut tool.call_id, &call_id.map(Box::from)), Changed::CALL_ID);
+        // An id that is known is not lost where a wire leaves it out.
+        let call_id = call_id.map(Box::from).or_else(|| tool.call_id.clone());
+        note(put(&mut tool.call_id, &call_id), Changed::CALL_ID);
         note(put(&mut tool.title, &title.map(str::to_owned)), Changed::TITLE);
         note(put(&mut tool.kind, &kind.map(Box::from)), Changed::TOOL_KIND);
         note(put(&mut tool.content, content), Changed::CONTENT);

@@ -13,6 +13,8 @@ use crate::row::{ErrorInfo, RowKind, RowState};
 #[derive(Debug, Default)]
 pub(super) struct BlockArray {
     known: Vec<Known>,
+    /// Calls whose id came late, by id: their keys.
+    late: Vec<(Box<str>, Box<str>)>,
     /// Messages before this one.
     message: u32,
 }
@@ -115,7 +117,10 @@ impl BlockArray {
                 Some(place) => {
                     self.known[place].partial = block.partial;
                     self.known[place].print = block.print;
-                    self.known[place].id = block.id.as_deref().map(Box::from);
+                    if let Some(id) = block.id.as_deref().filter(|_| self.known[place].id.is_none()) {
+                        self.known[place].id = Some(id.into());
+                        self.late.push((id.into(), self.known[place].key.clone()));
+                    }
                 }
                 // Nothing to see yet.
                 None if block.kind != RowKind::Tool && text.is_empty() => continue,
@@ -157,6 +162,9 @@ impl BlockArray {
     }
 
     fn key(&self, block: &Said<'_>) -> Box<str> {
+        if let Some((_, key)) = self.late.iter().find(|(id, _)| Some(&**id) == block.id.as_deref()) {
+            return key.clone();
+        }
         match &block.id {
             Some(id) => ["call:", id].concat(),
             None => [block.kind.name(), ":", &self.message.to_string(), ":", &block.place.to_string()].concat(),
