@@ -173,6 +173,8 @@ pub struct ToolBlock<'a> {
     pub input_done: bool,
     /// What it gave back so far, whole.
     pub output: Option<&'a str>,
+    /// How many bytes of the output are as they were told last: nobody compares them again.
+    pub output_same: usize,
     /// The output is an error.
     pub is_error: bool,
     /// JSON of the tool's `content`.

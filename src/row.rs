@@ -466,7 +466,8 @@ impl Row {
                 if begin(json, Changed::TOOL_KIND, "kind", tool.kind.is_some()) {
                     json.string(tool.kind.as_deref().unwrap_or_default());
                 }
-                let extra = [(Changed::CONTENT, "content", &tool.content), (Changed::LOCATIONS, "locations", &tool.locations)];
+                let extra =
+                    [(Changed::CONTENT, "content", &tool.content), (Changed::LOCATIONS, "locations", &tool.locations)];
                 for (changed, name, value) in extra {
                     if begin(json, changed, name, value.is_some()) {
                         value.iter().for_each(|value| json.raw(value.as_str()));

@@ -174,7 +174,11 @@ impl ChunkSink for Presenter<'_> {
             Chunk::Usage(usage) => show_usage(usage, self.panels),
             Chunk::User { id, text } => self.user(id, text),
             Chunk::Panel { panel, name, value } => {
-                if self.panels.set(panel, name, value.clone()) { Effect::Changed } else { Effect::None }
+                if self.panels.set(panel, name, value.clone()) {
+                    Effect::Changed
+                } else {
+                    Effect::None
+                }
             }
             Chunk::Block { key, block, .. } if block.kind == RowKind::User && self.blocks.named.get(key).is_none() => {
                 if let Some(row) = self.echoed(block.text.unwrap_or_default()) {
@@ -647,7 +651,7 @@ impl ChatRows {
 
     fn set_output(&mut self, id: RowId, output: Option<&str>) {
         if let Some(output) = output {
-            self.rows.replace_output(id, output);
+            self.rows.replace_output(id, output, 0);
         }
     }
 

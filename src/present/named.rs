@@ -78,12 +78,8 @@ impl Blocks {
         }
         if let Some(tool) = &block.tool {
             effect = effect.and(self.set_input(key, id, tool.input, stage));
-            let output = stage.rows.get(id).and_then(|row| row.tool.as_deref()).and_then(|tool| tool.output.as_deref());
-            if tool.output != output {
-                effect = effect.and(match tool.output {
-                    Some(output) => stage.rows.replace_output(id, output),
-                    None => Effect::None,
-                });
+            if let Some(output) = tool.output {
+                effect = effect.and(stage.rows.replace_output(id, output, tool.output_same));
             }
         }
         effect = effect.and(stage.rows.change(id, |row| set_properties(row, block)));

@@ -3,7 +3,7 @@
 //! coalesced, and what came to nothing is silent.
 
 use crate::chunk::{Effect, Refusal};
-use crate::json::{ArgsReader, FieldSpan};
+use crate::json::{ArgsReader, FieldSpan, Step};
 use crate::limits::Limits;
 use crate::op::{AppendField, Patch, RowOp, RowSink, utf16_len};
 use crate::row::{Changed, ErrorInfo, FieldNews, Message, Row, RowId, RowKind, RowState, Tool};
@@ -57,8 +57,8 @@ struct Shown {
     /// Of the last field: how far it was shown, and whether it was open.
     field_end: u32,
     field_open: bool,
-    /// That field was shown as closed all the same.
-    field_reopened: bool,
+    /// A field that was shown as closed goes on after all: which one, and how far it was shown.
+    regrown: Option<(usize, u32)>,
     fields_rewritten: bool,
 }
 
@@ -90,7 +90,7 @@ impl Shown {
             fields: tool.map_or(0, |tool| tool.spans.len()),
             field_end: last.map_or(0, |span| span.shown_end),
             field_open: last.is_some_and(|span| !span.closed),
-            field_reopened: false,
+            regrown: None,
             fields_rewritten: false,
         }
     }
@@ -257,12 +257,17 @@ impl Rows {
         slot.keep_to_cap(whole, Refusal::TextBytes)
     }
 
-    /// Replaces the output of the row's call.
-    pub fn replace_output(&mut self, id: RowId, output: &str) -> Effect {
+    /// Replaces the output of the row's call, of which the first `same` bytes are known to stand.
+    pub fn replace_output(&mut self, id: RowId, output: &str, same: usize) -> Effect {
         let Some(slot) = self.slot(id) else { return Effect::None };
         let Some(tool) = slot.row.tool.as_deref_mut() else { return Effect::None };
         let there = tool.output.as_deref().unwrap_or_default();
-        let keep = common_prefix(there, output);
+        let start = same.min(there.len()).min(output.len());
+        let tails = there.get(start..).zip(output.get(start..));
+        let keep = tails.map_or_else(|| common_prefix(there, output), |(a, b)| start + common_prefix(a, b));
+        if keep == there.len() && keep == output.len() && tool.output.is_some() {
+            return Effect::None;
+        }
         if let Some(shown) = &mut slot.shown {
             shown.output.cut_at(keep, there);
         }
@@ -313,43 +318,66 @@ impl Rows {
         self.append_input(id, text, reader)
     }
 
-    /// The same, where the tail that is replaced is what a wire wrote after a value that goes on growing: the fields
-    /// before it, and the start of that value, stand as they were shown.
+    /// The same on a wire that closes what it repeats: where the first value that differs has only grown and those
+    /// after it are as they were, the fields stand as they were shown, and that one goes on.
     pub fn regrow_input(&mut self, id: RowId, keep: usize, text: &str, reader: &mut ArgsReader) -> Effect {
-        let shown = self.slots.get(id.index()).and_then(|slot| slot.as_deref()?.shown.as_ref());
-        let before = shown.map(|shown| (shown.fields, shown.field_end, shown.field_open, shown.fields_rewritten));
-        let tool = self.get(id).and_then(|row| row.tool.as_deref());
-        let old = tool.map(|tool| tool.spans.clone()).unwrap_or_default();
+        let slot = self.slots.get(id.index()).and_then(Option::as_deref);
+        let before = slot.and_then(|slot| Some((slot.shown.as_ref()?, slot.row.tool.as_deref()?)));
+        let before = before.filter(|(shown, _)| !shown.fields_rewritten).map(|(shown, tool)| {
+            let last = (shown.fields, shown.field_end, shown.field_open);
+            (last, shown.regrown, tool.spans.clone(), tool.input.get(keep..).unwrap_or_default().to_owned())
+        });
         let effect = self.replace_input(id, keep, text, reader);
+        let Some(((fields, field_end, field_open), regrown, old, tail)) = before else { return effect };
         let Some(slot) = self.slots.get_mut(id.index()).and_then(Option::as_deref_mut) else { return effect };
-        let (Some(shown), Some(tool), Some((fields, field_end, field_open, false))) =
-            (&mut slot.shown, slot.row.tool.as_deref(), before)
-        else {
-            return effect;
-        };
-        // The field that grows: the first that is another than before.
-        let kept = |old: &FieldSpan| old.shown_end as usize <= keep;
-        let same = old.iter().zip(&tool.spans).take_while(|(old, new)| old == new && kept(old)).count().min(fields);
-        if tool.spans.len() < fields {
+        let (Some(shown), Some(tool)) = (&mut slot.shown, slot.row.tool.as_deref()) else { return effect };
+        let new = &tool.spans;
+        if new.len() < fields || old.len() < fields {
             return effect;
         }
-        let grows = old.get(same).zip(tool.spans.get(same)).filter(|(old, new)| {
-            let half = tool.input.get(old.shown_end.saturating_sub(6) as usize..old.shown_end as usize);
-            let half = half.is_some_and(|escape| escape.starts_with("\\u"));
-            let place = (&old.path, old.kind, old.start) == (&new.path, new.kind, new.start);
-            place && kept(old) && new.shown_end >= old.shown_end && !half
-        });
+        let kept = |old: &FieldSpan| old.shown_end as usize <= keep;
+        let grown = old.iter().zip(new).take_while(|(old, new)| old == new && kept(old)).count();
+        if grown >= fields {
+            (shown.field_end, shown.field_open, shown.regrown) = (field_end, field_open, regrown);
+            shown.fields_rewritten = false;
+            return effect;
+        }
+        // What stands behind the place that grew has moved.
+        let unmoved = |at: u32| (at as usize).checked_sub(keep).and_then(|at| tail.get(at..));
+        let same = |old: &FieldSpan, new: &FieldSpan| {
+            let text = |span: &FieldSpan| tool.input.get(span.start as usize..span.shown_end as usize);
+            let long = old.shown_end.saturating_sub(old.start) as usize;
+            let was = unmoved(old.start).and_then(|text| text.get(..long));
+            let moved = new.start.wrapping_sub(old.start);
+            let path = old.path.len() == new.path.len()
+                && old.path.iter().zip(&new.path).all(|(old, new)| match (old, new) {
+                    (Step::Index(old), Step::Index(new)) => old == new,
+                    (Step::Key { start, end }, Step::Key { start: now, end: now_end }) => {
+                        (start, end) == (now, now_end)
+                            || (start.wrapping_add(moved), end.wrapping_add(moved)) == (*now, *now_end)
+                    }
+                    _ => false,
+                });
+            path && (old.kind, old.closed) == (new.kind, new.closed) && was.is_some() && was == text(new)
+        };
+        let (was, is) = (&old[grown], &new[grown]);
+        let half = tool.input.get(was.shown_end.saturating_sub(6) as usize..was.shown_end as usize);
+        let half = half.is_some_and(|escape| escape.starts_with("\\u"));
+        let place = (&was.path, was.kind, was.start) == (&is.path, is.kind, is.start);
+        let grows = place && kept(was) && is.shown_end >= was.shown_end && !half;
+        let others = old[grown + 1..fields].iter().zip(&new[grown + 1..]).all(|(old, new)| same(old, new));
+        if !grows || !others || regrown.is_some_and(|(index, _)| index != grown) {
+            return effect;
+        }
+        let is_last = grown + 1 == fields;
+        let from = regrown.map_or(if is_last { field_end } else { was.shown_end }, |(_, from)| from);
         shown.fields_rewritten = false;
-        if same == fields {
-            (shown.field_end, shown.field_open) = (field_end, field_open);
-        } else if let Some((old, _)) = grows {
-            let last = same + 1 == fields;
-            shown.fields = same + 1;
-            shown.field_end = if last { field_end } else { old.shown_end };
-            shown.field_open = true;
-            shown.field_reopened |= !last || !field_open;
+        if is_last && field_open {
+            (shown.field_end, shown.field_open) = (field_end, true);
         } else {
-            shown.fields_rewritten = true;
+            shown.regrown = Some((grown, from));
+            let last = &new[fields - 1];
+            (shown.field_end, shown.field_open) = (last.shown_end, !last.closed);
         }
         effect
     }
@@ -527,16 +555,43 @@ impl Slot {
                 output => shown.output = Extent { bytes: output.as_ref().map_or(0, String::len), cut: None },
             }
             let rewritten = std::mem::take(&mut shown.fields_rewritten);
+            let regrown = shown.regrown.take().filter(|_| !rewritten);
             if rewritten && shown.fields > 0 {
-                (shown.fields, shown.field_open, shown.field_reopened) = (0, false, false);
+                (shown.fields, shown.field_open) = (0, false);
                 let patch = Patch { row, changed: Changed::NONE, fields: news, clear_fields: true };
                 sink.op(RowOp::Update { id, patch });
+            }
+            if let Some((index, from, span)) = regrown.and_then(|(at, from)| Some((at, from, tool.spans.get(at)?))) {
+                let set_closed = |sink: &mut dyn FnMut(RowOp<'_>), closed: bool| {
+                    let at = |is| Some(index).filter(|_| is);
+                    let fields = FieldNews { closed: at(closed), opened: at(!closed), from: usize::MAX };
+                    sink(RowOp::Update {
+                        id,
+                        patch: Patch { row, changed: Changed::FIELDS, fields, clear_fields: false },
+                    });
+                };
+                if span.shown_end > from || !span.closed {
+                    set_closed(&mut |op| sink.op(op), false);
+                    buffer.clear();
+                    span.decode_from(&tool.input, from, buffer);
+                    work += buffer.len();
+                    let field = AppendField::Field(index as u32);
+                    if !buffer.is_empty() {
+                        sink.op(RowOp::Append { id, field, keep: None, text: buffer });
+                    }
+                    if span.closed {
+                        set_closed(&mut |op| sink.op(op), true);
+                    }
+                }
+                if index + 1 == shown.fields {
+                    (shown.field_end, shown.field_open) = (span.shown_end, !span.closed);
+                }
             }
             news = shown.field_news(tool, buffer, |index, text| {
                 work += text.len();
                 sink.op(RowOp::Append { id, field: AppendField::Field(index), keep: None, text });
             });
-            if news.closed.is_some() || news.opened.is_some() || news.from < tool.spans.len() {
+            if news.closed.is_some() || news.from < tool.spans.len() {
                 changed.add(Changed::FIELDS);
             }
         }
@@ -582,7 +637,6 @@ impl Shown {
     /// What is new of the fields: the last field shown may have grown and closed, those after it are new.
     fn field_news(&mut self, tool: &Tool, buffer: &mut String, mut append: impl FnMut(u32, &str)) -> FieldNews {
         let mut news = FieldNews { closed: None, opened: None, from: self.fields };
-        let reopened = std::mem::take(&mut self.field_reopened);
         let last_shown = self.fields.checked_sub(1).filter(|_| self.field_open);
         if let Some((index, span)) = last_shown.and_then(|index| Some((index, tool.spans.get(index)?))) {
             if span.shown_end > self.field_end {
@@ -590,11 +644,7 @@ impl Shown {
                 span.decode_from(&tool.input, self.field_end, buffer);
                 append(index as u32, buffer);
             }
-            match (reopened, span.closed) {
-                (false, true) => news.closed = Some(index),
-                (true, false) => news.opened = Some(index),
-                _ => {}
-            }
+            news.closed = span.closed.then_some(index);
         }
         let last: Option<&FieldSpan> = tool.spans.last();
         self.fields = tool.spans.len();

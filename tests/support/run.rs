@@ -192,8 +192,13 @@ impl Chat {
 
 /// A chat with these options and one stream, watched by the oracle.
 pub fn chat_with(options: Options) -> Chat {
+    chat_of(Format::OpenAiChat, options)
+}
+
+/// The same with a stream of this format.
+pub fn chat_of(format: Format, options: Options) -> Chat {
     let mut chat = ChatRows::new(options);
-    let stream = chat.stream(Format::OpenAiChat);
+    let stream = chat.stream(format);
     Chat { chat, stream, oracle: Oracle::default(), op_bytes: 0, watch: 1, batches: 0 }
 }
 
