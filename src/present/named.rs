@@ -2,22 +2,21 @@
 //! the row it has, and only the difference becomes a change: text grows by what is new of it, however often a wire
 //! repeats the rest.
 
-use std::collections::BTreeMap;
-
 use crate::chunk::{Block, Effect, Refusal, ToolBlock};
 use crate::json::ArgsReader;
 use crate::present::blocks::{Blocks, Stage};
 use crate::present::rows::common_prefix;
 use crate::row::{Changed, Image, Row, RowId, RowState, Tool};
 
-/// The rows of a stream's named blocks, by key.
+/// The rows of a stream's named blocks, in the order of their keys.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
-    rows: BTreeMap<Box<str>, NamedRow>,
+    rows: Vec<NamedRow>,
 }
 
 #[derive(Debug)]
 struct NamedRow {
+    key: Box<str>,
     row: RowId,
     /// Of a call whose arguments were told.
     reader: Option<Box<ArgsReader>>,
@@ -30,16 +29,24 @@ impl Named {
 
     /// The rows, in the order of their keys.
     pub fn rows(&self) -> impl Iterator<Item = RowId> {
-        self.rows.values().map(|named| named.row)
+        self.rows.iter().map(|named| named.row)
+    }
+
+    #[inline(never)]
+    fn find(&self, key: &str) -> Result<usize, usize> {
+        self.rows.binary_search_by(|known| (*known.key).cmp(key))
     }
 
     pub fn get(&self, key: &str) -> Option<RowId> {
-        self.rows.get(key).map(|named| named.row)
+        self.find(key).ok().map(|place| self.rows[place].row)
     }
 
     /// This key means that row.
     pub fn adopt(&mut self, key: &str, row: RowId) {
-        self.rows.insert(key.into(), NamedRow { row, reader: None });
+        match self.find(key) {
+            Ok(place) => (self.rows[place].row, self.rows[place].reader) = (row, None),
+            Err(place) => self.rows.insert(place, NamedRow { key: key.into(), row, reader: None }),
+        }
     }
 }
 
@@ -88,7 +95,8 @@ impl Blocks {
 
     /// The block is no more.
     pub fn take_away(&mut self, key: &str, stage: &mut Stage<'_>) -> Effect {
-        let Some(NamedRow { row, .. }) = self.named.rows.remove(key) else { return Effect::None };
+        let Ok(place) = self.named.find(key) else { return Effect::None };
+        let row = self.named.rows.remove(place).row;
         let shown = stage.rows.get(row).is_some();
         stage.rows.remove(row);
         self.forget_open(row);
@@ -129,7 +137,8 @@ impl Blocks {
         if keep == there && keep == input.len() {
             return Effect::None;
         }
-        let Some(named) = self.named.rows.get_mut(key) else { return Effect::None };
+        let Ok(place) = self.named.find(key) else { return Effect::None };
+        let named = &mut self.named.rows[place];
         let rest = input.get(keep..).unwrap_or_default();
         let fresh = || Box::new(ArgsReader::new(stage.limits));
         if keep == there {

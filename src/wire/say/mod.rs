@@ -7,7 +7,6 @@ mod output;
 mod rows;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Outcome, RecordDecoder};
 use crate::chunk::{Chunk, ChunkSink, Effect};
@@ -23,16 +22,17 @@ type Key = (u64, u8);
 /// The decoder.
 #[derive(Debug)]
 pub(super) struct Say {
-    messages: BTreeMap<Key, Message>,
-    /// Messages that collect others, by what they collect.
-    heads: BTreeSet<(u8, Key)>,
+    messages: Messages,
+    /// Messages that collect others, by what they collect; in order.
+    heads: [Vec<Key>; 4],
     /// The last message that stands for itself.
     tip: Option<Key>,
     /// Messages of which the row depends on what follows.
-    unsettled: BTreeSet<Key>,
+    unsettled: Vec<Key>,
     /// Messages to tell of, again or for the first time.
-    dirty: BTreeSet<Key>,
-    stream_blocks: BTreeMap<Box<str>, Key>,
+    dirty: Vec<Key>,
+    /// In the order of their ids.
+    stream_blocks: Vec<(Box<str>, Key)>,
     epoch: Option<u64>,
     /// Whole states so far.
     states: u32,
@@ -41,6 +41,66 @@ pub(super) struct Say {
     body: Tape,
     state: Tape,
     max_messages: usize,
+}
+
+/// Messages in the order of their keys: new ones come last nearly always, so that a sorted list is the smallest thing
+/// that is fast.
+#[derive(Debug, Default)]
+struct Messages {
+    list: Vec<(Key, Box<Message>)>,
+}
+
+impl Messages {
+    #[inline(never)]
+    fn find(&self, key: Key) -> Result<usize, usize> {
+        match self.list.last() {
+            Some((last, _)) if *last < key => Err(self.list.len()),
+            _ => self.list.binary_search_by(|(known, _)| known.cmp(&key)),
+        }
+    }
+
+    fn get(&self, key: Key) -> Option<&Message> {
+        self.find(key).ok().and_then(|place| self.list.get(place)).map(|(_, message)| &**message)
+    }
+
+    fn get_mut(&mut self, key: Key) -> Option<&mut Message> {
+        self.find(key).ok().and_then(|place| self.list.get_mut(place)).map(|(_, message)| &mut **message)
+    }
+
+    fn put(&mut self, key: Key, message: Message) {
+        match self.find(key) {
+            Ok(place) => *self.list[place].1 = message,
+            Err(place) => self.list.insert(place, (key, Box::new(message))),
+        }
+    }
+
+    /// Those after the key.
+    #[inline(never)]
+    fn after(&self, key: Key) -> &[(Key, Box<Message>)] {
+        let place = self.find(key).map_or_else(|place| place, |place| place + 1);
+        self.list.get(place..).unwrap_or_default()
+    }
+
+    /// Those before the key.
+    fn before(&self, key: Key) -> &[(Key, Box<Message>)] {
+        let place = self.find(key).unwrap_or_else(|place| place);
+        self.list.get(..place).unwrap_or_default()
+    }
+}
+
+/// Puts a key into its place in a sorted list that has it once.
+#[inline(never)]
+fn put_key(keys: &mut Vec<Key>, key: Key) {
+    if let Err(place) = keys.binary_search(&key) {
+        keys.insert(place, key);
+    }
+}
+
+#[inline(never)]
+fn drop_key(keys: &mut Vec<Key>, key: Key) {
+    if let Ok(place) = keys.binary_search(&key) {
+        keys.remove(place);
+    }
 }
 
 /// What is known of one message.
@@ -104,12 +164,12 @@ impl Say {
     pub fn new(limits: &Limits) -> Self {
         let tape = || Tape::with_caps(limits.nesting, limits.record_values);
         Say {
-            messages: BTreeMap::new(),
-            heads: BTreeSet::new(),
+            messages: Messages::default(),
+            heads: Default::default(),
             tip: None,
-            unsettled: BTreeSet::new(),
-            dirty: BTreeSet::new(),
-            stream_blocks: BTreeMap::new(),
+            unsettled: Vec::new(),
+            dirty: Vec::new(),
+            stream_blocks: Vec::new(),
             epoch: None,
             states: 0,
             spent: Spent::default(),
@@ -158,10 +218,10 @@ impl Say {
             return true;
         }
         let key = self.apply(&said, None, news);
-        if let Some(message) = key.and_then(|key| self.messages.get_mut(&key)) {
+        if let Some(message) = key.and_then(|key| self.messages.get_mut(key)) {
             message.state = 0;
             if std::mem::take(&mut message.loaded) {
-                self.dirty.extend(key);
+                key.into_iter().for_each(|key| put_key(&mut self.dirty, key));
             }
         }
         self.tell(true, news);
@@ -180,26 +240,25 @@ impl Say {
         if self.is_stale(epoch, news) {
             return true;
         }
-        let load = self.messages.is_empty();
-        let last_known = self.messages.keys().next_back().copied();
-        let known_before = self.messages.len();
+        let load = self.messages.list.is_empty();
+        let last_known = self.messages.list.last().map(|(key, _)| *key);
         self.states += 1;
         let (mut first, mut fresh) = (None, 0);
         for said in messages.items().filter_map(said) {
             first = Some(first.unwrap_or(said.time).min(said.time));
-            let before = self.messages.len();
+            let before = self.messages.list.len();
             let Some(key) = self.apply(&said, Some(load), news) else { continue };
-            fresh += self.messages.len() - before;
-            if let Some(message) = self.messages.get_mut(&key) {
+            fresh += self.messages.list.len() - before;
+            if let Some(message) = self.messages.get_mut(key) {
                 message.state = self.states;
             }
         }
         // A state that begins after all there was, and holds none of it, is another conversation.
-        let disjoint = self.messages.len() == known_before + fresh && !load;
-        let seen = self.messages.values().filter(|message| message.state == self.states).count();
-        let another = disjoint && seen == fresh && first.zip(last_known).is_some_and(|(first, last)| first > last.0);
+        let seen = self.messages.list.iter().filter(|(_, message)| message.state == self.states).count();
+        let another = seen == fresh && first.zip(last_known).is_some_and(|(first, last)| first > last.0);
         let gone = |message: &Message| message.state != self.states && (another || message.state != 0);
-        let gone: Vec<Key> = self.messages.iter().filter(|(_, message)| gone(message)).map(|(key, _)| *key).collect();
+        let gone: Vec<Key> =
+            self.messages.list.iter().filter(|(_, message)| gone(message)).map(|(key, _)| *key).collect();
         if !gone.is_empty() {
             self.remove(&gone, news);
         }
@@ -214,8 +273,8 @@ impl Say {
             return true;
         }
         if self.epoch.replace(epoch).is_some_and(|known| epoch > known) {
-            self.messages.clear();
-            self.heads.clear();
+            self.messages.list.clear();
+            self.heads = Default::default();
             self.unsettled.clear();
             self.stream_blocks.clear();
             self.tip = None;
@@ -226,25 +285,28 @@ impl Say {
     }
 
     fn remove(&mut self, gone: &[Key], news: &mut News<'_>) {
-        for key in gone {
-            let Some(message) = self.messages.remove(key) else { continue };
-            self.spent.take(&message.spent);
-            if message.shown {
-                news.tell(Chunk::Remove { key: &rows::key_text(*key) });
+        self.messages.list.retain(|(key, message)| {
+            let stays = gone.binary_search(key).is_err();
+            if !stays {
+                self.spent.take(&message.spent);
+                if message.shown {
+                    news.tell(Chunk::Remove { key: &rows::key_text(*key) });
+                }
             }
-            self.unsettled.remove(key);
-            for head in 0..4 {
-                self.heads.remove(&(head, *key));
-            }
-        }
-        self.stream_blocks.retain(|_, key| self.messages.contains_key(key));
+            stays
+        });
         // Rare: everything may depend on what is no more.
-        self.tip = self.messages.iter().rev().find(|(_, message)| !message.shape().is_aside()).map(|(key, _)| *key);
-        let heads: Vec<Key> = self.heads.iter().map(|(_, key)| *key).collect();
-        for head in heads {
+        for key in gone {
+            drop_key(&mut self.unsettled, *key);
+            self.heads.iter_mut().for_each(|heads| drop_key(heads, *key));
+        }
+        self.stream_blocks.retain(|(_, key)| gone.binary_search(key).is_err());
+        let own = self.messages.list.iter().rev().find(|(_, message)| !message.shape().is_aside());
+        self.tip = own.map(|(key, _)| *key);
+        for head in self.heads.concat() {
             self.rejoin(head);
         }
-        self.dirty.extend(self.messages.keys());
+        self.dirty = self.messages.list.iter().map(|(key, _)| *key).collect();
     }
 
     /// Takes a message; answers with its key, whether or not it was news. None: a cap kept it out. `load`: it came
@@ -254,75 +316,74 @@ impl Say {
         let (by_time, by_kind) = ((said.time, 0), (said.time, said.kind + 1));
         let counted = said.seq.is_some() || said.epoch.is_some();
         let block = said.value.get("streamBlockId").str().filter(|id| !id.is_empty()).map(JsonStr::text);
-        let same_kind = |key: &Key| self.messages.get(key).is_some_and(|message| message.kind == said.kind);
-        let key = match block.as_deref().and_then(|id| self.stream_blocks.get(id)).copied() {
-            Some(key) => key,
-            None if counted && !same_kind(&by_kind) => by_time,
-            None if !counted && same_kind(&by_time) => by_time,
-            None => by_kind,
+        let same_kind = |key: Key| self.messages.get(key).is_some_and(|message| message.kind == said.kind);
+        let known = block.as_deref().map(|id| self.stream_blocks.binary_search_by(|(known, _)| (**known).cmp(id)));
+        let key = match known {
+            Some(Ok(place)) => self.stream_blocks[place].1,
+            _ if counted && !same_kind(by_kind) => by_time,
+            _ if !counted && same_kind(by_time) => by_time,
+            _ => by_kind,
         };
-        if let Some(message) = self.messages.get_mut(&key) {
+        if let Some(message) = self.messages.get_mut(key) {
             if !message.is_older_than(said, load.is_some()) {
                 return Some(key);
             }
             let was = message.shape();
             message.take(said);
             if was != shape {
-                self.heads.remove(&(head_index(was), key));
+                drop_key(&mut self.heads[head_index(was)], key);
             }
         } else {
-            if self.messages.len() >= self.max_messages {
+            if self.messages.list.len() >= self.max_messages {
                 news.effect = Some(Effect::Refused(crate::chunk::Refusal::Rows));
                 return None;
             }
             let mut message = Message { loaded: load == Some(true), ..Message::default() };
             message.take(said);
-            self.messages.insert(key, message);
-            if let Some(id) = block {
-                self.stream_blocks.insert(id.into(), key);
+            self.messages.put(key, message);
+            if let (Some(id), Some(Err(place))) = (block, known) {
+                self.stream_blocks.insert(place, (id.into(), key));
             }
             self.arrange(key, shape);
         }
         if shape.is_head() {
-            self.heads.insert((head_index(shape), key));
+            put_key(&mut self.heads[head_index(shape)], key);
         }
-        match self.head_of(key, shape) {
-            Some(head) => {
-                self.join(head, key);
-                self.dirty.insert(head);
-            }
-            None => drop(self.dirty.insert(key)),
+        let head = self.head_of(key, shape);
+        if let Some(head) = head {
+            self.join(head, key);
         }
+        put_key(&mut self.dirty, head.unwrap_or(key));
         Some(key)
     }
 
     /// A new message took its place among the others: what depends on its neighbours is told again.
     fn arrange(&mut self, key: Key, shape: Shape) {
         if shape.is_head() {
-            self.heads.insert((head_index(shape), key));
-            let later = self.messages.range(after(key)).next().is_some();
-            if later {
+            put_key(&mut self.heads[head_index(shape)], key);
+            if !self.messages.after(key).is_empty() {
                 // What follows was another's, or nobody's.
                 let before = self.head_before(head_index(shape), key);
                 before.into_iter().chain([key]).for_each(|head| self.rejoin(head));
                 let parts = self.parts_of(key);
-                self.dirty.extend(before);
-                self.dirty.extend(parts);
+                before.into_iter().chain(parts).for_each(|key| put_key(&mut self.dirty, key));
             }
         }
         if shape.is_aside() {
             return;
         }
-        let next = self.messages.range(after(key)).find(|(_, message)| !message.shape().is_aside());
-        self.dirty.extend(next.map(|(key, _)| *key));
+        let next = self.messages.after(key).iter().find(|(_, message)| !message.shape().is_aside());
+        let next = next.map(|(key, _)| *key);
+        next.iter().chain(&self.unsettled).for_each(|key| put_key(&mut self.dirty, *key));
         if self.tip.is_none_or(|tip| tip < key) {
             self.tip = Some(key);
         }
-        self.dirty.extend(self.unsettled.iter());
     }
 
-    fn head_before(&self, index: u8, key: Key) -> Option<Key> {
-        self.heads.range((index, (0, 0))..(index, key)).next_back().map(|(_, head)| *head)
+    #[inline(never)]
+    fn head_before(&self, index: usize, key: Key) -> Option<Key> {
+        let place = self.heads[index].partition_point(|head| *head < key);
+        self.heads[index].get(place.checked_sub(1)?).copied()
     }
 
     /// The message to whose row this one belongs.
@@ -333,25 +394,27 @@ impl Say {
 
     /// The messages that belong to the row of `head`.
     fn parts_of(&self, head: Key) -> Vec<Key> {
-        let Some(shape) = self.messages.get(&head).map(Message::shape) else { return Vec::new() };
-        let index = head_index(shape);
-        let next = self.heads.range((std::ops::Bound::Excluded((index, head)), std::ops::Bound::Unbounded)).next();
-        let next = next.filter(|(of, _)| *of == index).map_or((u64::MAX, u8::MAX), |(_, next)| *next);
-        let belongs = |key: Key, message: &Message| self.head_of(key, message.shape()) == Some(head);
-        let range = self.messages.range(after(head));
-        range
-            .take_while(|(key, _)| **key < next)
-            .filter(|(key, message)| belongs(**key, message))
-            .map(|(key, _)| *key)
-            .collect()
+        let Some(shape) = self.messages.get(head).map(Message::shape) else { return Vec::new() };
+        let heads = &self.heads[head_index(shape)];
+        let next = heads.get(heads.partition_point(|known| *known <= head)).copied();
+        let mut parts = Vec::new();
+        for (key, message) in self.messages.after(head) {
+            if next.is_some_and(|next| *key > next) {
+                break;
+            }
+            if self.head_of(*key, message.shape()) == Some(head) {
+                parts.push(*key);
+            }
+        }
+        parts
     }
 
     /// A part of the row of `head` is new or has grown.
     fn join(&mut self, head: Key, part: Key) {
-        let Some(message) = self.messages.get_mut(&part) else { return };
+        let Some(message) = self.messages.get_mut(part) else { return };
         let (text, shape) = (std::mem::take(&mut message.text), message.shape());
         let mut joined = true;
-        if let Some(head) = self.messages.get_mut(&head) {
+        if let Some(head) = self.messages.get_mut(head) {
             let output = head.output.get_or_insert_default();
             match shape {
                 Shape::McpStarted => output.started = true,
@@ -359,7 +422,7 @@ impl Say {
                 _ => joined = output.put(part, &text),
             }
         }
-        if let Some(message) = self.messages.get_mut(&part) {
+        if let Some(message) = self.messages.get_mut(part) {
             message.text = text;
         }
         if !joined {
@@ -370,35 +433,38 @@ impl Say {
     /// Collects the parts of the row of `head` anew.
     fn rejoin(&mut self, head: Key) {
         let parts = self.parts_of(head);
-        if let Some(message) = self.messages.get_mut(&head) {
+        if let Some(message) = self.messages.get_mut(head) {
             message.output = None;
         }
         for part in parts {
             self.join(head, part);
         }
-        self.dirty.insert(head);
+        put_key(&mut self.dirty, head);
     }
 
     /// Tells of all that is dirty. `live`: the other side may be at work.
     fn tell(&mut self, live: bool, news: &mut News<'_>) {
-        while let Some(key) = self.dirty.pop_first() {
-            self.show(key, news);
+        while !self.dirty.is_empty() {
+            let dirty = std::mem::take(&mut self.dirty);
+            for key in dirty {
+                self.show(key, news);
+            }
         }
-        let last = self.messages.values().next_back();
-        let at_work = live && last.is_some_and(|last| self.is_at_work(last));
+        let last = self.messages.list.last();
+        let at_work = live && last.is_some_and(|(_, last)| is_at_work(last));
         news.tell(Chunk::AtWork(at_work));
     }
+}
 
-    /// Whether more is to come after this message, the last one.
-    fn is_at_work(&self, last: &Message) -> bool {
-        let kind = &KINDS[usize::from(last.kind)];
-        match last.shape() {
-            Shape::Completion => false,
-            Shape::Started => !last.spent.is_over(),
-            // The agent goes on while a command runs.
-            Shape::Output => true,
-            _ => !kind.ask || last.partial || last.answered,
-        }
+/// Whether more is to come after this message, the last one.
+fn is_at_work(last: &Message) -> bool {
+    let kind = &KINDS[usize::from(last.kind)];
+    match kind.shape {
+        Shape::Completion => false,
+        Shape::Started => !last.spent.is_over(),
+        // The agent goes on while a command runs.
+        Shape::Output => true,
+        _ => !kind.ask || last.partial || last.answered,
     }
 }
 
@@ -502,15 +568,11 @@ fn list(state: Value<'_>) -> Option<Value<'_>> {
         .find(|list| list.is_array())
 }
 
-fn head_index(shape: Shape) -> u8 {
+fn head_index(shape: Shape) -> usize {
     match shape {
         Shape::Command => 0,
         Shape::Hook => 1,
         Shape::Mcp => 2,
         _ => 3,
     }
-}
-
-fn after(key: Key) -> (std::ops::Bound<Key>, std::ops::Bound<Key>) {
-    (std::ops::Bound::Excluded(key), std::ops::Bound::Unbounded)
 }

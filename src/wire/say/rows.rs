@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::kinds::{KINDS, Shape};
-use super::{Key, Message, News, Say, after, word};
+use super::{Key, Message, News, Say, drop_key, put_key, word};
 use crate::chunk::{Block, Chunk, ToolBlock};
 use crate::json::{JsonStr, JsonWriter, Raw, Value};
 use crate::row::{ErrorInfo, Message as Words, PanelName, RowKind, RowState};
@@ -72,7 +72,8 @@ pub(super) fn key_text((time, kind): Key) -> String {
 impl Say {
     /// Tells what has become of the row of a message.
     pub(super) fn show(&mut self, key: Key, news: &mut News<'_>) {
-        let Some(mut message) = self.messages.remove(&key) else { return };
+        let Some(message) = self.messages.get_mut(key) else { return };
+        let mut message = std::mem::take(message);
         let shape = message.shape();
         let belongs = self.head_of(key, shape).is_some();
         let mut tape = std::mem::take(&mut self.body);
@@ -92,7 +93,7 @@ impl Say {
         }
         let shown = draft.is_some();
         let group = low.then(|| {
-            let before = self.messages.range(..key).rev().find(|(_, message)| !message.shape().is_aside());
+            let before = self.messages.before(key).iter().rev().find(|(_, message)| !message.shape().is_aside());
             before.and_then(|(_, message)| message.group).unwrap_or(key)
         });
         match draft {
@@ -110,17 +111,19 @@ impl Say {
         message.shown = shown;
         let regrouped = message.group != group;
         message.group = group;
-        self.messages.insert(key, message);
+        self.messages.put(key, message);
         if regrouped {
-            let next = self.messages.range(after(key)).find(|(_, message)| !message.shape().is_aside());
-            self.dirty.extend(next.filter(|(_, next)| next.group.is_some()).map(|(next, _)| *next));
+            let next = self.messages.after(key).iter().find(|(_, message)| !message.shape().is_aside());
+            if let Some((next, _)) = next.filter(|(_, next)| next.group.is_some()) {
+                put_key(&mut self.dirty, *next);
+            }
         }
         let depends = self.tip == Some(key) || (shown && matches!(shape, Shape::Retry | Shape::Waiting(_)));
         if depends {
-            self.unsettled.insert(key)
+            put_key(&mut self.unsettled, key);
         } else {
-            self.unsettled.remove(&key)
-        };
+            drop_key(&mut self.unsettled, key);
+        }
     }
 
     /// Whether what follows has made the row superfluous.
@@ -129,7 +132,8 @@ impl Say {
         match shape {
             Shape::Waiting(_) | Shape::Failed => self.tip != Some(key),
             Shape::Retry if !failed => {
-                let mut later = self.messages.range(after(key)).filter(|(_, message)| !message.shape().is_aside());
+                let later = self.messages.after(key).iter();
+                let mut later = later.filter(|(_, message)| !message.shape().is_aside());
                 let first = later.next().map(|(_, message)| message.shape());
                 let request = |shape: Shape| shape == Shape::Started;
                 first.is_some_and(|first| first == Shape::Retry || request(first))
@@ -177,7 +181,7 @@ impl Say {
         }
         let next = match message.shown {
             true => None,
-            false => self.messages.range(after(key)).find(|(_, next)| next.shown).map(|(next, _)| key_text(*next)),
+            false => self.messages.after(key).iter().find(|(_, next)| next.shown).map(|(next, _)| key_text(*next)),
         };
         news.tell(Chunk::Block { key: &key_text(key), before: next.as_deref(), block: &block });
     }
@@ -374,7 +378,7 @@ impl Say {
                 Draft { words: Some(words), bytes, ..Draft::new(RowKind::ToolPreparing, RowState::Preparing) }
             }
             Shape::Plan => {
-                if self.messages.range(after(key)).all(|(_, later)| later.shape() != Shape::Plan) {
+                if self.messages.after(key).iter().all(|(_, later)| later.shape() != Shape::Plan) {
                     news.tell(Chunk::Panel { panel: PanelName::Plan, name: "entries", value: &plan(text) });
                 }
                 return None;
