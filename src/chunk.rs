@@ -57,6 +57,19 @@ pub enum Chunk<'a> {
         /// What is new: a piece of JSON text.
         text: &'a str,
     },
+    /// All arguments of a call: what came of them before counts as far as it is the same.
+    ToolInput {
+        /// The decoder's number for the call.
+        call: CallNumber,
+        /// All of them: JSON text.
+        text: &'a str,
+    },
+    /// The input ended and the wire had not ended this call: it is whole if its arguments are there and well-formed,
+    /// else interrupted.
+    ToolUnended {
+        /// The decoder's number for the call.
+        call: CallNumber,
+    },
     /// The wire says that an alternative answer ended.
     MessageEnd {
         /// The alternative answer.

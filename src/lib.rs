@@ -68,7 +68,7 @@ pub use row::{
     Changed, ErrorInfo, FieldNews, Image, Message, Panel, PanelName, PathStep, Row, RowId, RowKind, RowState, Source,
     Tool,
 };
-pub use text::byte_label;
+pub use text::{PREPARING_INTERVAL_MILLIS, PreparingEmitter, byte_label, parse_preparing_marker, preparing_marker};
 #[cfg(target_arch = "wasm32")]
 pub use wasm::{JsChatRows, JsChatStream};
 pub use wire::Format;

@@ -94,6 +94,8 @@ struct CallBlock {
     cut: bool,
     /// A record was lost while the arguments came.
     gap: bool,
+    /// The input ended before the wire ended the call.
+    unended: bool,
     /// An error or the stream's end ended it.
     closed: bool,
 }
@@ -148,7 +150,8 @@ impl Blocks {
     /// The row of the last call with this id.
     pub fn call(&self, id: &str, rows: &Rows) -> Option<RowId> {
         let has_id = |row: &RowId| rows.get(*row).and_then(|row| row.tool.as_deref()?.call_id.as_deref()) == Some(id);
-        self.call_blocks.iter().rev().map(|call| call.row).find(has_id)
+        let calls = self.call_blocks.iter().rev().map(|call| call.row);
+        calls.chain(self.named.rows()).find(has_id)
     }
 
     /// What was shown stays, but for failures of the pass that ended; what comes now is compared with it from the
@@ -167,6 +170,7 @@ impl Blocks {
         for call in &mut self.call_blocks {
             call.seen = 0;
             call.gap = false;
+            call.unended = false;
             call.closed = false;
         }
     }
@@ -209,6 +213,16 @@ impl Blocks {
                 Some(place) => self.arguments(place, text, stage),
                 None => Effect::Refused(Refusal::Rows),
             },
+            Chunk::ToolInput { call, text } => match self.call_block(call) {
+                Some(place) => self.whole_arguments(place, text, stage),
+                None => Effect::Refused(Refusal::Rows),
+            },
+            Chunk::ToolUnended { call } => {
+                if let Some(place) = self.call_block(call) {
+                    self.call_blocks[place].unended = true;
+                }
+                Effect::None
+            }
             Chunk::MessageEnd { choice, finish } => self.finish_choice(choice, finish, stage),
             Chunk::Image { choice, url } => {
                 let closed = self.close_speech(choice, RowState::Done, stage);
@@ -557,7 +571,8 @@ impl Blocks {
             }
             (Some(row), _) => {
                 let reader = ArgsReader::new(stage.limits);
-                let new = CallBlock { row, choice, reader, seen: 0, cut: false, gap: false, closed: false };
+                let new =
+                    CallBlock { row, choice, reader, seen: 0, cut: false, gap: false, unended: false, closed: false };
                 self.call_blocks.push(new);
                 Some(place)
             }
@@ -633,6 +648,24 @@ impl Blocks {
         effect
     }
 
+    /// All arguments of a call: compared with what is there, and what is there beyond them goes.
+    fn whole_arguments(&mut self, place: usize, text: &str, stage: &mut Stage<'_>) -> Effect {
+        let before = std::mem::take(&mut self.call_blocks[place].seen);
+        let effect = self.arguments(place, text, stage);
+        let call = &mut self.call_blocks[place];
+        if call.seen < text.len() {
+            call.seen = before;
+            return effect;
+        }
+        let (row, seen) = (call.row, call.seen);
+        let preparing = stage.rows.get(row).filter(|row| row.state == RowState::Preparing);
+        if preparing.and_then(|row| row.tool.as_deref()).is_none_or(|tool| tool.input.len() <= seen) {
+            return effect;
+        }
+        call.reader = ArgsReader::new(stage.limits);
+        effect.and(stage.rows.replace_input(row, seen, "", &mut call.reader))
+    }
+
     fn finish_choice(&mut self, index: u32, finish: Finish<'_>, stage: &mut Stage<'_>) -> Effect {
         let place = self.choice(index);
         let again = std::mem::replace(&mut self.choices[place].finished, true);
@@ -677,6 +710,7 @@ impl Blocks {
         let call = &self.call_blocks[place];
         let (row, seen, gap) = (call.row, call.seen, call.gap);
         let Some(known) = stage.rows.get(row) else { return Effect::None };
+        let unended_empty = call.unended && seen == 0;
         let less = known.tool.as_deref().is_some_and(|tool| seen < tool.input.len());
         match known.state {
             RowState::Preparing => {}
@@ -699,6 +733,9 @@ impl Blocks {
                 return self.set_state(row, RowState::Interrupted, stage);
             }
             Finish::Broken(_) => return self.set_state(row, RowState::Interrupted, stage),
+            Finish::Complete if unended_empty || call.unended && !well_formed && !call.cut => {
+                return self.set_state(row, RowState::Interrupted, stage);
+            }
             Finish::Complete if call.cut => "arguments-too-long",
             Finish::Complete if call.gap => "arguments-incomplete",
             Finish::Complete if call.reader.nested_too_deep() => "arguments-nesting",

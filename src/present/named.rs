@@ -61,6 +61,9 @@ impl Blocks {
             },
             None => None,
         };
+        if known.is_some_and(|(id, _)| is_behind(block.state, id, stage)) {
+            return Effect::None;
+        }
         let (id, mut effect) = match known {
             Some((id, kind)) if kind == block.kind => (id, Effect::None),
             _ => {
@@ -90,7 +93,11 @@ impl Blocks {
             }
         }
         effect = effect.and(stage.rows.change(id, |row| set_properties(row, block)));
-        effect.and(self.set_state(id, block.state, stage))
+        // Cancelled stays cancelled, whatever is still told of it.
+        match stage.rows.get(id).map(|row| row.state) {
+            Some(RowState::Cancelled) => effect,
+            _ => effect.and(self.set_state(id, block.state, stage)),
+        }
     }
 
     /// The block is no more.
@@ -147,6 +154,14 @@ impl Blocks {
         let reader = named.reader.insert(fresh());
         stage.rows.regrow_input(id, keep, rest, reader)
     }
+}
+
+/// Whether the host has run this call since the wire was where it is said to be now.
+fn is_behind(state: RowState, id: RowId, stage: &Stage<'_>) -> bool {
+    let Some(row) = stage.rows.get(id) else { return false };
+    let ran = matches!(row.state, RowState::Running | RowState::Done | RowState::Failed);
+    let waits = matches!(state, RowState::Preparing | RowState::Pending);
+    ran && waits && row.tool.as_deref().is_some_and(|tool| tool.input_done)
 }
 
 fn set_text(id: RowId, text: &str, stage: &mut Stage<'_>) -> Effect {

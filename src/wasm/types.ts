@@ -135,6 +135,11 @@ export type Usage = {
   totalTokens?: number;
   reasoningTokens?: number;
   cachedTokens?: number;
+  cacheWriteTokens?: number;
+  /** What the request cost, in the provider's currency. */
+  cost?: number;
+  /** The model that answered. */
+  model?: string;
 };
 
 export type RowOp =

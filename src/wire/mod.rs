@@ -2,6 +2,8 @@
 //! decides the framing, finds records however they are cut, hands them to the format's decoder and keeps count.
 
 mod api_stream;
+mod block_array;
+mod calls;
 mod openai_chat;
 mod say;
 mod sse;
@@ -106,8 +108,10 @@ impl Target {
 pub(crate) trait RecordDecoder {
     /// Reads one record.
     fn record(&mut self, value: Value<'_>, sink: &mut dyn ChunkSink) -> Outcome;
-    /// The input ended.
+    /// No more input comes.
     fn finish(&mut self, sink: &mut dyn ChunkSink);
+    /// And that was its end: nothing broke it off. For a format without an end marker of its own.
+    fn end(&mut self, _sink: &mut dyn ChunkSink) {}
 }
 
 /// A format: resumable state from record to record. One that has a shortcut for records of one shape.
@@ -274,6 +278,9 @@ impl Input {
         let late = self.reader.late;
         self.close(sink);
         if !late {
+            if let Decoders::Plain(decoder) = &mut self.reader.decoder {
+                decoder.end(sink);
+            }
             self.reader.end_without_record(sink);
         }
     }
@@ -624,7 +631,7 @@ fn fault(record: &[u8], offset: u64, reason: &'static str) -> Fault {
 }
 
 /// What an error object, or an error's bare text, says as a chunk.
-pub(crate) fn error_chunk(error: Value<'_>, sink: &mut impl ChunkSink) -> Effect {
+pub(crate) fn error_chunk(error: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
     let inner = error.get("error");
     let inner = if inner.is_object() { inner } else { error };
     let mut code = None;
@@ -635,6 +642,11 @@ pub(crate) fn error_chunk(error: Value<'_>, sink: &mut impl ChunkSink) -> Effect
     }
     let retryable = code.as_deref().and_then(retryable);
     sink.chunk(Chunk::Error { message: &error_message(error), code: code.as_deref(), retryable })
+}
+
+/// A string that says something.
+fn said(value: Value<'_>) -> Option<Cow<'_, str>> {
+    value.str().filter(|text| !text.is_empty()).map(JsonStr::text)
 }
 
 /// An error's words: its message under any of its names, or all of it as JSON.

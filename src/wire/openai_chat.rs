@@ -1,10 +1,9 @@
 //! `openai-chat`: chat completion chunks in every dialect that is really received. What differs between providers
 //! (provider-formats.md, the quirk table) is decided here; what comes out is the same chunks for all.
 
-use std::borrow::Cow;
-
+use super::calls::{Call, Fragment};
 use super::template::{Shape, Slot};
-use super::{Decoder, Outcome, Target};
+use super::{Decoder, Outcome, Target, said};
 use crate::chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal, Usage};
 use crate::json::{Half, JsonStr, Value};
 
@@ -47,16 +46,6 @@ enum Speaking {
     Nothing,
     Text,
     Reasoning,
-}
-
-#[derive(Debug)]
-struct Call {
-    choice: u32,
-    index: Option<u64>,
-    id: Option<Box<str>>,
-    name: Option<Box<str>>,
-    has_arguments: bool,
-    half: Half,
 }
 
 /// What one record did so far.
@@ -394,11 +383,9 @@ impl OpenAiChat {
         record.note(sink.chunk(Chunk::Source { choice, url: &url.text(), title: title.as_deref() }));
     }
 
-    /// The routing rule: a known id is that call, a new id is a new call; without an id the index decides, and
-    /// without an index it is the last call.
     fn read_call(
         &mut self,
-        fragment: Value<'_>,
+        value: Value<'_>,
         function: Value<'_>,
         choice: u32,
         record: &mut Record,
@@ -406,41 +393,10 @@ impl OpenAiChat {
     ) {
         // What one fragment does may change what the next one of its record means.
         record.more |= std::mem::replace(&mut record.fragment, true);
-        let id = fragment.get("id");
-        let id = said(id).or_else(|| id.number().map(Cow::Borrowed));
-        let name = said(function.get("name"));
-        let index = fragment.get("index");
-        let index = index.u64().or_else(|| index.str().and_then(|digits| digits.raw().parse().ok()));
         let arguments = function.get("arguments");
         let arguments = if arguments.exists() { arguments } else { function.get("input") };
-        let whole_arguments = arguments.is_object() || arguments.is_array();
-
-        let mut here = (0..self.calls.len()).rev().filter(|place| self.calls[*place].choice == choice);
-        let found = match (&id, index) {
-            (Some(id), _) => {
-                let known = here.clone().find(|place| self.calls[*place].id.as_deref() == Some(&**id));
-                // The id of a call that began without one comes late.
-                known.or_else(|| {
-                    let late = match index {
-                        Some(index) => here.find(|place| self.calls[*place].index == Some(index)),
-                        None => here.next(),
-                    };
-                    late.filter(|place| {
-                        let call = &self.calls[*place];
-                        call.id.is_none()
-                            && (name.is_none() || call.name.is_none() || call.name.as_deref() == name.as_deref())
-                    })
-                })
-            }
-            (None, Some(index)) => here.find(|place| self.calls[*place].index == Some(index)),
-            (None, None) => here.next(),
-        };
-        // Without an id, another name or a second whole set of arguments is another call.
-        let found = found.filter(|place| {
-            let call = &self.calls[*place];
-            let renamed = name.is_some() && call.name.is_some() && call.name.as_deref() != name.as_deref();
-            id.is_some() || !(renamed || whole_arguments && call.has_arguments)
-        });
+        let fragment = Fragment::read(value, function.get("name"), arguments, choice);
+        let found = fragment.route(&self.calls);
         self.start(record, sink);
         let place = match found {
             Some(place) => place,
@@ -453,46 +409,21 @@ impl OpenAiChat {
                     record.note(self.stop_speaking(speaker, sink));
                 }
                 self.routing += 1;
-                self.calls.push(Call {
-                    choice,
-                    index,
-                    id: None,
-                    name: None,
-                    has_arguments: false,
-                    half: Half::default(),
-                });
+                self.calls.push(fragment.call());
                 self.calls.len() - 1
             }
         };
-        let number = CallNumber(self.first_call + place as u32);
-        let call = &mut self.calls[place];
-        let has_id = id.is_some();
-        let new_id = id.filter(|_| call.id.is_none());
-        let new_name = name.filter(|_| call.name.is_none());
+        let call = CallNumber(self.first_call + place as u32);
+        let (id, name) = self.calls[place].learn(&fragment);
         if found.is_none() {
-            record.note(sink.chunk(Chunk::ToolStart {
-                choice,
-                call: number,
-                id: new_id.as_deref(),
-                name: new_name.as_deref(),
-            }));
-        } else if new_id.is_some() || new_name.is_some() {
+            record.note(sink.chunk(Chunk::ToolStart { choice, call, id, name }));
+        } else if id.is_some() || name.is_some() {
             self.routing += 1;
-            record.note(sink.chunk(Chunk::ToolNamed {
-                call: number,
-                id: new_id.as_deref(),
-                name: new_name.as_deref(),
-            }));
+            record.note(sink.chunk(Chunk::ToolNamed { call, id, name }));
         }
-        if let Some(id) = new_id {
-            call.id = Some(id.into());
-        }
-        if let Some(name) = new_name {
-            call.name = Some(name.into());
-        }
-        let target = Target::Arguments { call: number };
+        let target = Target::Arguments { call };
         if arguments.str().is_some() {
-            record.routed_by_position |= !has_id && index.is_none();
+            record.routed_by_position |= fragment.is_by_position();
             self.append_value(target, arguments, record, sink);
         } else if !arguments.is_null() {
             record.more = true;
@@ -627,11 +558,6 @@ impl Decoder for OpenAiChat {
         }
         self.flush(sink);
     }
-}
-
-/// A string that says something.
-fn said(value: Value<'_>) -> Option<Cow<'_, str>> {
-    value.str().filter(|text| !text.is_empty()).map(JsonStr::text)
 }
 
 /// The names under which providers send reasoning, in the order in which they count.

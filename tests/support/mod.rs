@@ -13,8 +13,8 @@ mod wire;
 pub use generate::{Arguments, Fragment, Framing, Item, Stream, Wire, streams, tame_streams};
 pub use oracle::{Oracle, decode};
 pub use run::{
-    Chat, Cuts, Outcome, Random, chat_of, chat_with, check, check_faults, check_lines, check_open, outcome,
-    outcome_with,
+    Chat, Cuts, Outcome, Random, chat_of, chat_with, check, check_faults, check_lines, check_of, check_open,
+    check_open_of, outcome, outcome_of, outcome_with,
 };
 pub use show::{fields, lines, unindent, without_ids};
 pub use strict::is_strict_json;

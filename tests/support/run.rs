@@ -51,6 +51,11 @@ impl Chat {
         chat_with(Options::default())
     }
 
+    /// Of this format.
+    pub fn of(format: Format) -> Chat {
+        chat_of(format, Options::default())
+    }
+
     /// Without drains while bytes come in.
     pub fn unwatched() -> Chat {
         Chat { watch: 0, ..Chat::new() }
@@ -195,7 +200,7 @@ pub fn chat_with(options: Options) -> Chat {
     chat_of(Format::OpenAiChat, options)
 }
 
-/// The same with a stream of this format.
+/// A chat with these options and one stream of this format, watched by the oracle.
 pub fn chat_of(format: Format, options: Options) -> Chat {
     let mut chat = ChatRows::new(options);
     let stream = chat.stream(format);
@@ -209,8 +214,13 @@ pub fn outcome(input: &[u8]) -> Outcome {
 
 /// The same under other caps.
 pub fn outcome_with(options: Options, input: &[u8]) -> Outcome {
+    outcome_of(Format::OpenAiChat, options, input)
+}
+
+/// The same in another format.
+pub fn outcome_of(format: Format, options: Options, input: &[u8]) -> Outcome {
     let run = |cuts: Cuts, shortcut: bool| {
-        let mut chat = chat_with(options);
+        let mut chat = chat_of(format, options);
         if !shortcut {
             chat.chat.without_shortcut(chat.stream);
         }
@@ -234,7 +244,7 @@ pub fn outcome_with(options: Options, input: &[u8]) -> Outcome {
     let whole = chat.summary();
     for place in 1..if input.len() <= 1000 { input.len() } else { 1 } {
         // Without drains, which cost most of the time; every other way to feed has them.
-        let mut chat = chat_with(options);
+        let mut chat = chat_of(format, options);
         chat.push(&input[..place]);
         chat.push(&input[place..]);
         chat.finish();
@@ -268,7 +278,13 @@ pub fn check(input: impl AsRef<[u8]>, expected: &str) -> Outcome {
 /// Feeds `input` in every way; these rows and faults must come out.
 #[track_caller]
 pub fn check_faults(input: impl AsRef<[u8]>, expected: &str, faults: &[&str]) -> Outcome {
-    let outcome = outcome(input.as_ref());
+    check_of(Format::OpenAiChat, input, expected, faults)
+}
+
+/// Feeds `input` of this format in every way; these rows and faults must come out.
+#[track_caller]
+pub fn check_of(format: Format, input: impl AsRef<[u8]>, expected: &str, faults: &[&str]) -> Outcome {
+    let outcome = outcome_of(format, Options::default(), input.as_ref());
     assert_eq!(lines(&outcome.rows), unindent(expected));
     let reasons: Vec<&str> = outcome.faults.iter().map(|(_, reason, _)| &**reason).collect();
     assert_eq!(reasons, faults);
@@ -289,9 +305,15 @@ pub fn check_lines<R: AsRef<str>>(records: &[R], expected: &str) -> Outcome {
 /// What shows after `input` while the stream lives, however it is cut.
 #[track_caller]
 pub fn check_open(input: impl AsRef<[u8]>, expected: &str) -> Value {
+    check_open_of(Format::OpenAiChat, input, expected)
+}
+
+/// What shows after `input` of this format while the stream lives, however it is cut.
+#[track_caller]
+pub fn check_open_of(format: Format, input: impl AsRef<[u8]>, expected: &str) -> Value {
     let input = input.as_ref();
     let run = |cuts: Cuts| {
-        let mut chat = Chat::new();
+        let mut chat = Chat::of(format);
         chat.feed(input, cuts);
         chat.drain();
         chat.rows()

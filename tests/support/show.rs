@@ -10,6 +10,7 @@ use serde_json::Value;
 /// tool failed f({"x":) !arguments-malformed
 /// error done !rate_limit "slow down" retryable
 /// notice done limit.rows
+/// tool-preparing preparing f 1.2 KB
 /// ```
 ///
 /// and after that, where they apply: `truncated`, `choice 1`, `parent 3`, `sources a b`, `images a`, `output "…"`,
@@ -40,7 +41,9 @@ fn line(row: &Value) -> String {
             words.push("wrong".into());
         }
     }
-    if let Some(message) = row.get("message") {
+    if row["kind"] == "tool-preparing" {
+        words.extend([text(&row["message"]["params"]["name"]), text(&row["bytes"]["label"])]);
+    } else if let Some(message) = row.get("message") {
         words.push(text(&message["key"]));
         if ["retry", "tool-preparing"].contains(&&*words[0]) {
             let params = message["params"].as_object().into_iter().flatten();
