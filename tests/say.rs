@@ -725,7 +725,7 @@ fn preparing(ts: u64, name: &str, bytes: u64) -> Value {
 fn a_prepared_tool_is_a_row_until_it_ends() {
     let mut chat = chat();
     push(&mut chat, &[preparing(1, "write_to_file", 0), preparing(1, "write_to_file", 1280)]);
-    assert_eq!(chat.lines(), "tool-preparing preparing toolPreparing.preparing name=write_to_file 1.3 KB");
+    assert_eq!(chat.lines(), "tool-preparing preparing write_to_file 1.3 KB");
     push(&mut chat, &[say(1, "tool_preparing", &body(json!({"toolName": "write_to_file", "byteCount": 1280})))]);
     assert_eq!(chat.lines(), "");
     push(&mut chat, &[preparing(1, "write_to_file", 1400)]);
@@ -736,8 +736,8 @@ fn a_prepared_tool_is_a_row_until_it_ends() {
 fn two_tools_prepared_at_once_are_two_rows() {
     assert_eq!(
         show(&[preparing(1, "a", 10), preparing(2, "b", 20), preparing(1, "a", 1024), preparing(2, "b", 30)]),
-        "tool-preparing preparing toolPreparing.preparing name=a 1.0 KB\n\
-         tool-preparing preparing toolPreparing.preparing name=b 30 B"
+        "tool-preparing preparing a 1.0 KB\n\
+         tool-preparing preparing b 30 B"
     );
 }
 

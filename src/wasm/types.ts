@@ -150,7 +150,7 @@ export type RowOp =
   | { op: "panel"; name: PanelName; patch: { [key: string]: unknown } }
   | { op: "reset" };
 
-export type FormatName = "openai-chat" | "say" | "api-stream";
+export type FormatName = "openai-chat" | "say" | "api-stream" | "auto";
 
 /** When pending changes are handed out. `"frame"`: the next animation frame; a number: at most every so many milliseconds. */
 export type Cadence = "frame" | number;

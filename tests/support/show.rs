@@ -45,13 +45,10 @@ fn line(row: &Value) -> String {
         words.extend([text(&row["message"]["params"]["name"]), text(&row["bytes"]["label"])]);
     } else if let Some(message) = row.get("message") {
         words.push(text(&message["key"]));
-        if ["retry", "tool-preparing"].contains(&&*words[0]) {
+        if words[0] == "retry" {
             let params = message["params"].as_object().into_iter().flatten();
             words.extend(params.map(|(name, value)| format!("{name}={}", text(value))));
         }
-    }
-    if let Some(bytes) = row.get("bytes").filter(|_| row["kind"] == "tool-preparing") {
-        words.push(text(&bytes["label"]));
     }
     if let Some(error) = row.get("error") {
         words.extend(error.get("code").map(|code| format!("!{}", text(code))));

@@ -520,6 +520,16 @@ impl Message {
     }
 }
 
+/// Whether a record can only be of this format, as far as this format can tell.
+pub(super) fn fits(value: Value<'_>) -> bool {
+    let first = value.at(0);
+    let wrapped = ["clineMessage", "shoferMessage", "rooMessage"].iter().any(|name| value.get(name).is_object());
+    wrapped
+        || list(value.get("state")).is_some()
+        || value.get("grpc_response").is_object()
+        || read_message(if first.exists() { first } else { value }, false).is_some()
+}
+
 fn read_message(value: Value<'_>, grpc: bool) -> Option<Said<'_>> {
     let time = whole(value.get("ts"))?;
     let family = value.get("type");
