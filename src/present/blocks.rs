@@ -122,6 +122,11 @@ impl Blocks {
         self.open.retain(|open| *open != id);
     }
 
+    /// Whether what comes may have come before.
+    pub(super) fn is_replaying(&self) -> bool {
+        self.replay.is_some()
+    }
+
     /// The row inside which this stream's rows are drawn.
     pub(super) fn parent(&self) -> Option<RowId> {
         self.parent

@@ -376,18 +376,18 @@ impl ChatRows {
         if let Some(end) = self.end(stream) {
             return end;
         }
-        self.with(stream.index(), |input, presenter| {
+        let done = self.with(stream.index(), |input, presenter| {
             input.finish(presenter);
             presenter.begin();
-            if presenter.blocks.is_complete() {
+            // Before what is open is interrupted, which would hide it.
+            let complete = presenter.blocks.is_complete();
+            if complete {
                 presenter.blocks.end_replay(&mut presenter.stage);
             }
             presenter.blocks.end_open(RowState::Interrupted, &mut presenter.stage);
             presenter.blocks.end_named(RowState::Interrupted, &mut presenter.stage);
+            complete || (input.is_done() && presenter.blocks.is_empty())
         });
-        let marked = self.with(stream.index(), |input, _| input.is_done());
-        let entry = &mut self.streams[stream.index()];
-        let done = entry.blocks.is_complete() || (marked && entry.blocks.is_empty());
         let end = if done { End::Done } else { End::Interrupted };
         self.close(stream, end)
     }

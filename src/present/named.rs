@@ -61,8 +61,17 @@ impl Blocks {
             },
             None => None,
         };
-        if known.is_some_and(|(id, _)| is_behind(block.state, id, stage)) {
-            return Effect::None;
+        if let Some((id, kind)) = known {
+            if has_run(block.state, id, stage) {
+                return Effect::None;
+            }
+            // A replay tells of the way to what stands already.
+            if self.is_replaying() && kind == block.kind && is_start(block, id, stage) {
+                return match stage.rows.get(id).map(|row| row.state) {
+                    Some(RowState::Interrupted) => self.set_state(id, block.state, stage),
+                    _ => Effect::None,
+                };
+            }
         }
         let (id, mut effect) = match known {
             Some((id, kind)) if kind == block.kind => (id, Effect::None),
@@ -157,11 +166,21 @@ impl Blocks {
 }
 
 /// Whether the host has run this call since the wire was where it is said to be now.
-fn is_behind(state: RowState, id: RowId, stage: &Stage<'_>) -> bool {
+fn has_run(state: RowState, id: RowId, stage: &Stage<'_>) -> bool {
     let Some(row) = stage.rows.get(id) else { return false };
     let ran = matches!(row.state, RowState::Running | RowState::Done | RowState::Failed);
     let waits = matches!(state, RowState::Preparing | RowState::Pending);
     ran && waits && row.tool.as_deref().is_some_and(|tool| tool.input_done)
+}
+
+/// Whether an open block is no more than the start of what its row has.
+fn is_start(block: &Block<'_>, id: RowId, stage: &Stage<'_>) -> bool {
+    let Some(row) = stage.rows.get(id).filter(|_| block.state.is_open()) else { return false };
+    match (&block.tool, row.tool.as_deref(), block.text, row.text.as_deref()) {
+        (Some(said), Some(tool), ..) => said.name == tool.name && tool.input.starts_with(said.input),
+        (None, None, Some(said), Some(text)) => text.starts_with(said),
+        _ => false,
+    }
 }
 
 fn set_text(id: RowId, text: &str, stage: &mut Stage<'_>) -> Effect {
