@@ -758,7 +758,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
     if (typeof choice === "number" && !rec.choice) el.prepend((rec.choice = words.say(make("div", "cr-choice"), "alternative", { n: choice + 1 })));
     const flags = [];
     if (row.permission && isAsking(row)) flags.push("permission.waiting");
-    else if ((row.kind === "tool" || row.state !== "pending") && Object.hasOwn(ENGLISH, `state.${row.state}`)) flags.push(`state.${row.state}`);
+    else if ((row.kind === "tool" || !["pending", "running"].includes(row.state)) && Object.hasOwn(ENGLISH, `state.${row.state}`)) flags.push(`state.${row.state}`);
     if (row.truncated) flags.push("truncated");
     const quiet = row.quietSince != null;
     if (quiet) flags.push("toolPreparing.quiet");

@@ -85,4 +85,37 @@ function mount(options, element = log, of = chat) {
 /** What each row shows, in the order in which it is read. */
 const order = (element = log) => [...element.querySelectorAll("[data-row]")].map((el) => +el.dataset.row);
 
-window.scene = { Chat, chat, said, log, panels, mount, order, rows, everyKind, catalogues: { en, fr, zh } };
+/** From now on the page's clocks and intervals move only by `advance`. */
+function stopTheClock() {
+  const timers = new Map();
+  let now = 1e12, next = 1;
+  Date.now = () => now;
+  performance.now = () => now - 1e12;
+  window.setInterval = (run, every) => (timers.set(next, { run, every, at: now + every }), next++);
+  window.clearInterval = (id) => void timers.delete(id);
+  const advance = (ms) => {
+    const end = now + ms;
+    for (let due; (due = [...timers.values()].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0]); due.run()) {
+      now = due.at;
+      due.at += due.every;
+    }
+    now = end;
+  };
+  window.clock = { advance, timers, now: () => now };
+}
+
+/** A chat of the module itself, in `#other`, whose clock `ahead` sets forward. */
+async function mountModule() {
+  const { default: init, ChatRows } = await import("/pkg/chatrows.js");
+  const { now } = Date, wait = window.setTimeout;
+  let lead = 0;
+  Date.now = () => now() + lead;
+  window.setTimeout = (run, ms, ...rest) => wait(run, Math.min(ms, 50), ...rest);
+  await init();
+  const chat = new ChatRows({ format: "openai-chat" });
+  rows.mountRows(document.querySelector("#other"), chat);
+  const call = (part, more) => chat.push(`data: ${JSON.stringify({ id: "r", choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...more, function: { ...more?.function, arguments: part } }] } }] })}\n\n`);
+  window.live = { chat, call, ahead: (ms) => (lead += ms) };
+}
+
+window.scene = { stopTheClock, mountModule, Chat, chat, said, log, panels, mount, order, rows, everyKind, catalogues: { en, fr, zh } };

@@ -1,24 +1,10 @@
 //! What changes while it is watched: a tool being prepared, output that gets
 //! long, and who hears of it.
 
-use page::{Page, each_browser};
+use page::each_browser;
 use serde_json::json;
 
 use crate::{run, seen, show};
-
-/// The page's clocks and intervals move only by `clock.advance(ms)` from now on.
-async fn stop_the_clock(page: &Page) {
-    let clock = "window.clock = { now: 1e12, timers: new Map(), next: 1, advance(ms) { \
-           for (const end = this.now + ms; ; ) { \
-             const due = [...this.timers.values()].filter((t) => t.at <= end).sort((a, b) => a.at - b.at)[0]; \
-             if (!due) { this.now = end; return; } \
-             this.now = due.at; due.at += due.every; due.run(); \
-           } } }; \
-         Date.now = () => clock.now; performance.now = () => clock.now - 1e12; \
-         window.setInterval = (run, every) => (clock.timers.set(clock.next, { run, every, at: clock.now + every }), clock.next++); \
-         window.clearInterval = (id) => void clock.timers.delete(id);";
-    run(page, clock).await;
-}
 
 const PREPARING: &str = "[{ id: 1, kind: 'tool-preparing', state: 'preparing', busy: true, \
     tool: { name: 'write_to_file', input: '', inputDone: false }, bytes: { count: 0, label: '0 B' } }]";
@@ -53,12 +39,12 @@ fn a_tool_being_prepared_says_its_name_and_how_much_has_come() {
 fn a_quiet_row_says_since_when_each_second() {
     each_browser(async |page| {
         show(page, "[]").await;
-        stop_the_clock(page).await;
+        run(page, "scene.stopTheClock();").await;
         run(page, &format!("for (const row of {PREPARING}) scene.chat.insert(row); scene.chat.insert({{ id: 2, kind: 'tool', state: 'preparing', busy: true, tool: {{ name: 'f', input: '', inputDone: false }} }});")).await;
         assert_eq!(page.eval("clock.timers.size").await, 0);
         run(
             page,
-            "clock.advance(5000); for (const id of [1, 2]) scene.chat.update(id, { quietSince: clock.now - 5000 });",
+            "clock.advance(5000); for (const id of [1, 2]) scene.chat.update(id, { quietSince: clock.now() - 5000 });",
         )
         .await;
         assert_eq!(page.texts(".cr-flag").await, ["quiet for 5 s", "quiet for 5 s"]);
@@ -81,24 +67,17 @@ fn a_quiet_row_says_since_when_each_second() {
 fn a_stream_that_falls_silent_is_told_by_its_tool() {
     each_browser(async |page| {
         show(page, "[]").await;
-        let start = "const { default: init, ChatRows } = await import('/pkg/chatrows.js'); await init(); \
-             const real = Date.now; let ahead = 0; Date.now = () => real() + ahead; \
-             const late = setTimeout; window.setTimeout = (run, ms, ...rest) => late(run, Math.min(ms, 50), ...rest); \
-             scene.ahead = (ms) => (ahead += ms); \
-             scene.live = new ChatRows({ format: 'openai-chat' }); \
-             scene.rows.mountRows(document.querySelector('#other'), scene.live); \
-             scene.delta = (part, more) => scene.live.push(`data: ${JSON.stringify({ id: 'r', choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...more, function: { ...more?.function, arguments: part } }] } }] })}\\n\\n`); \
-             scene.delta('{\"a\":\"', { id: 'c1', type: 'function', function: { name: 'save' } });";
-        page.call(&format!("return (async () => {{ {start} }})();"), vec![]).await;
+        page.eval("scene.mountModule()").await;
+        run(page, "live.call('{\"a\":\"', { id: 'c1', type: 'function', function: { name: 'save' } });").await;
         page.wait_for("document.querySelector('#other [data-kind=tool] .cr-spinner')").await;
         assert_eq!(seen(page, "#other .cr-title").await, "Preparing save…");
-        run(page, "scene.ahead(6000);").await;
+        run(page, "live.ahead(6000);").await;
         page.wait_for("/^quiet for [0-9]+ s$/.test(document.querySelector('#other .cr-flag')?.textContent)").await;
-        run(page, "scene.delta('more');").await;
+        run(page, "live.call('more');").await;
         page.wait_for("!document.querySelector('#other .cr-flag')").await;
-        run(page, "scene.delta('x'.repeat(3000));").await;
+        run(page, "live.call('x'.repeat(3000));").await;
         page.wait_for("document.querySelector('#other .cr-bytes').textContent === '2.9 KB'").await;
-        run(page, "scene.live.abort();").await;
+        run(page, "live.chat.abort();").await;
         page.wait_for("!document.querySelector('#other .cr-spinner') && document.querySelector('#other .cr-flag').textContent === 'Cancelled'").await;
     });
 }
