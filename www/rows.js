@@ -715,7 +715,9 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
       own.dir = "auto";
       words.label(own, "question.own");
       words.say(own, "question.own", undefined, "placeholder");
-      own.onkeydown = (event) => event.key === "Enter" && !event.isComposing && answered();
+      own.onkeydown = ({ key, isComposing }) => {
+        if (key === "Enter" && !isComposing) answered();
+      };
       el.append(own);
     }
     if (own.parentNode || boxes.length) el.append(words.say(button("cr-button cr-main", answered), "send"));

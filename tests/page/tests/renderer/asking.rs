@@ -76,10 +76,8 @@ fn a_question_is_answered_by_an_option_or_in_ones_own_words() {
         assert_eq!(said(page).await, json!([["answer", 1, { "answer": "South" }]]));
         run(page, "scene.said.length = 0; scene.chat.update(1, {});").await;
         page.find(".cr-own").await.send_keys("  East ").await.expect("keys");
-        eprintln!("A {:?}", page.eval("[...document.querySelectorAll('.cr-own')].map((e) => [e.value, e.disabled, typeof e.onkeydown, document.activeElement.className])").await);
         // What is typed stays when the question changes.
         run(page, "scene.chat.update(1, { question: { ...scene.chat.state.rows[0].question, options: [{ id: 'n', label: 'North' }] } });").await;
-        eprintln!("{:?}", page.eval("[...document.querySelectorAll('.cr-own')].map((e) => [e.value, e.disabled, typeof e.onkeydown])").await);
         page.find(".cr-own").await.send_keys(&Key::Enter.to_string()).await.expect("keys");
         assert_eq!(said(page).await, json!([["answer", 1, { "answer": "East" }]]));
         run(page, "scene.chat.update(1, { state: 'done', question: { options: [{ id: 'n', label: 'North' }], answer: 'n' } });").await;
