@@ -32,13 +32,21 @@ import init, {
 } from "chatrows";
 import type * as Module from "chatrows";
 import type * as Renderer from "chatrows/rows.js";
+import french from "chatrows/locales/fr.js";
 import {
   applyOps,
+  diffLines,
+  mountPanels,
   mountRows,
+  patchLines,
   readOps,
+  type Catalogue,
+  type ChangedLine,
   type MountOptions,
   type OpReader,
   type PanelMap,
+  type PanelsView,
+  type PermissionOption,
   type RowRenderer,
   type RowsView,
   type RowsViewEvents,
@@ -49,7 +57,7 @@ function same<A, B>(_: [A] extends [B] ? ([B] extends [A] ? true : false) : fals
 
 // What is added is used below, too: a name that is missing here fails to compile.
 same<keyof typeof Module, "ChatRows" | "ChatStream" | "initSync" | "default">(true);
-same<keyof typeof Renderer, "applyOps" | "mountRows" | "readOps">(true);
+same<keyof typeof Renderer, "applyOps" | "diffLines" | "mountPanels" | "mountRows" | "patchLines" | "readOps">(true);
 same<
   keyof ChatRows,
   | "abort" | "addUser" | "args" | "dispose" | "faults" | "finish" | "flush" | "free" | "locale" | "onFault"
@@ -196,14 +204,37 @@ export function show(chat: ChatRows, log: HTMLElement): RowsView {
     if (change.op === "remove") return;
     body.textContent = row.text ?? "";
   };
-  const options: MountOptions = { renderers: { text }, catalogue: { "tool.title": "Tool" }, locale: "de" };
+  const options: MountOptions = { renderers: { text }, catalogue: { "tool.title": "Tool" }, locale: "de", compact: true };
   const view = mountRows(log, chat, options);
   view.addEventListener("copy", (event: RowsViewEvents["copy"]) => event.detail.text.trim());
   view.addEventListener("retry", ({ detail }) => detail.row.id);
+  view.addEventListener("answer", ({ detail: { answer } }) => [answer].flat().join(", "));
+  view.addEventListener("open", ({ detail: { path, line } }) => `${path}:${line?.toFixed()}`);
+  for (const type of ["approve", "reject"] as const) {
+    view.addEventListener(type, ({ detail }: RowsViewEvents["approve" | "reject"]) => {
+      const option: PermissionOption = detail.option;
+      console.log(type, detail.row.id, option.id);
+    });
+  }
+  const catalogue: Catalogue = french;
+  view.setCatalogue(catalogue, "fr");
+  view.setCatalogue({});
   return view;
 }
 
+export function showPanels(chat: ChatRows, element: HTMLElement): PanelsView {
+  const view = mountPanels(element, chat, { catalogue: french, locale: "fr" });
+  view.setCatalogue({}, "en");
+  mountPanels(element, chat).unmount();
+  return view;
+}
+
+export function changes(): ChangedLine[] {
+  return [...diffLines("a", "b"), ...diffLines(undefined, "b"), ...patchLines("-a\n+b")];
+}
+
 export function readBuffer(chat: ChatRows, reader: OpReader): () => void {
+  readOps(new Uint32Array(), "", { reset: () => {} });
   return chat.subscribeBuffer((words: Uint32Array, text: string) => readOps(words, text, reader));
 }
 
