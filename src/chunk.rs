@@ -2,7 +2,7 @@
 //! it was read from, so that looking at a delta copies nothing. Decoders make chunks, the presenter takes them.
 
 use crate::json::Raw;
-use crate::row::{ErrorInfo, Message, PanelName, RowKind, RowState};
+use crate::row::{ErrorInfo, Message, PanelName, RowKind, RowState, Word};
 
 /// One thing that a wire format said.
 ///
@@ -166,7 +166,7 @@ pub struct Block<'a> {
     /// JSON of the row's `permission`.
     pub permission: Option<Raw>,
     /// Further facts by name.
-    pub meta: Vec<(&'static str, Raw)>,
+    pub meta: Vec<(Word, Raw)>,
 }
 
 /// A call as a named block tells of it.

@@ -327,7 +327,7 @@ impl Blocks {
             }
             if let Some(reason) = reason {
                 stage.rows.change(id, |row| {
-                    row.meta.push(("reason", Raw::written(|json| json.string(reason))));
+                    row.meta.push(("reason".into(), Raw::written(|json| json.string(reason))));
                     Changed::META
                 });
             }
@@ -424,7 +424,7 @@ impl Blocks {
             row.started_at = Some(now);
             row.ended_at = state.is_at_rest().then_some(now);
             if choice > 0 {
-                row.meta.push(("choice", Raw::written(|json| json.number(u64::from(choice)))));
+                row.meta.push(("choice".into(), Raw::written(|json| json.number(u64::from(choice)))));
             }
             fill(row);
         });

@@ -117,6 +117,42 @@ impl Rows {
         self.order.len()
     }
 
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// How many ids were given out.
+    pub fn ids(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// So many ids were given out in an earlier life, and are not given out again.
+    pub fn keep_ids(&mut self, ids: u64) {
+        let ids = ids.min(self.most_ids()) as usize;
+        while self.slots.len() < ids {
+            self.slots.push(None);
+        }
+    }
+
+    fn most_ids(&self) -> u64 {
+        // Ids of removed rows cost a word each.
+        (self.limits.rows as u64).saturating_mul(16).min(u64::from(u32::MAX) / 2)
+    }
+
+    /// Adds a row that has its id already, as it stands. None if another has it, or if no row can.
+    pub fn place(&mut self, row: Row) -> Option<()> {
+        let id = row.id;
+        if id.index() as u64 >= self.most_ids() {
+            return None;
+        }
+        self.keep_ids(u64::from(id.get()));
+        let slot = self.slots.get_mut(id.index()).filter(|slot| slot.is_none())?;
+        *slot = Some(Box::new(Slot { row, changed: Changed::NONE, marked: true, shown: None }));
+        self.order.push(id);
+        self.marked.push(id);
+        Some(())
+    }
+
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Row> {
         self.order.iter().filter_map(|id| self.get(*id))
     }
@@ -178,29 +214,7 @@ impl Rows {
     #[inline(never)]
     fn push(&mut self, kind: RowKind, state: RowState, fill: &mut dyn FnMut(&mut Row)) -> Option<RowId> {
         let id = RowId::new(u32::try_from(self.slots.len() + 1).ok()?)?;
-        let mut row = Row {
-            id,
-            kind,
-            state,
-            busy: is_busy(state),
-            key: None,
-            parent: None,
-            text: None,
-            message: None,
-            tool: None,
-            bytes: None,
-            quiet_since: None,
-            error: None,
-            question: None,
-            permission: None,
-            images: Vec::new(),
-            files: None,
-            sources: Vec::new(),
-            truncated: false,
-            started_at: None,
-            ended_at: None,
-            meta: Vec::new(),
-        };
+        let mut row = empty_row(id, kind, state);
         fill(&mut row);
         self.slots.push(Some(Box::new(Slot { row, changed: Changed::NONE, marked: true, shown: None })));
         self.order.push(id);
@@ -467,6 +481,33 @@ impl Rows {
         for row in self.iter() {
             sink.op(RowOp::Insert { before: None, row });
         }
+    }
+}
+
+/// A row of which nothing more is known.
+pub(crate) fn empty_row(id: RowId, kind: RowKind, state: RowState) -> Row {
+    Row {
+        id,
+        kind,
+        state,
+        busy: is_busy(state),
+        key: None,
+        parent: None,
+        text: None,
+        message: None,
+        tool: None,
+        bytes: None,
+        quiet_since: None,
+        error: None,
+        question: None,
+        permission: None,
+        images: Vec::new(),
+        files: None,
+        sources: Vec::new(),
+        truncated: false,
+        started_at: None,
+        ended_at: None,
+        meta: Vec::new(),
     }
 }
 

@@ -253,9 +253,27 @@ export class ChatStream {
 }
 
 /** One chat. */
+/** A chat that was saved. */
+export interface Snapshot {
+  /** The version of this form. */
+  chatrows: 1;
+  /** How many row ids were given out. */
+  ids: number;
+  rows: Row[];
+  panels: { [name: string]: { [key: string]: unknown } | undefined };
+}
+
 export class ChatRows {
   /** @throws TypeError for an unknown format or option. */
   constructor(options?: ChatOptions);
+  /**
+   * A chat of what `snapshot` gave, without its streams: ids stay, what was under way is interrupted, and a row that
+   * its wire names again by the same key is the same row.
+   * @throws TypeError where `snapshot` is none, or holds more than the caps allow.
+   */
+  static restore(snapshot: Snapshot, options?: ChatOptions): ChatRows;
+  /** The rows and panels as plain data, to be kept as JSON. */
+  snapshot(): Snapshot;
   /** Language of interface text, for renderers; as given to the constructor. */
   readonly locale: string | undefined;
   /** Feeds the default stream; after its end the next push opens another. */

@@ -162,8 +162,10 @@ impl Say {
                 });
             })
         });
-        block.meta =
-            group.map(|group| ("group", Raw::written(|json| json.string(&key_text(group))))).into_iter().collect();
+        block.meta = group
+            .map(|group| ("group".into(), Raw::written(|json| json.string(&key_text(group)))))
+            .into_iter()
+            .collect();
         if let Some(call) = &draft.tool {
             block.tool = Some(ToolBlock {
                 name: &call.name,
