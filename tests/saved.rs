@@ -108,7 +108,10 @@ fn a_wire_finds_its_rows_by_their_keys() {
     let mut again = restored(&chat.chat);
     let before = rows(&again);
     let stream = again.stream(Format::Say);
-    again.push_message(stream, &json!({"ts": 1, "type": "say", "say": "task", "text": "do it!"}).to_string());
+    again.push_message(
+        stream,
+        &json!({"ts": 1, "type": "say", "say": "task", "text": "do it!", "files": ["a"]}).to_string(),
+    );
     let mut expected = before.clone();
     expected[0]["text"] = json!("do it!");
     assert_eq!(rows(&again), expected);

@@ -92,14 +92,13 @@ impl Blocks {
                 (id, Effect::Changed)
             }
         };
-        if let Some(text) = block.text {
-            effect = effect.and(set_text(id, text, stage));
-        }
+        effect = effect.and(set_text(id, block.text.unwrap_or_default(), stage));
         if let Some(tool) = &block.tool {
             effect = effect.and(self.set_input(key, id, tool.input, stage));
-            if let Some(output) = tool.output {
-                effect = effect.and(stage.rows.replace_output(id, output, tool.output_same));
-            }
+            effect = effect.and(match tool.output {
+                Some(output) => stage.rows.replace_output(id, output, tool.output_same),
+                None => stage.rows.clear_output(id),
+            });
         }
         effect = effect.and(stage.rows.change(id, |row| set_properties(row, block)));
         // Cancelled stays cancelled, whatever is still told of it.
@@ -224,10 +223,6 @@ fn set_properties(row: &mut Row, block: &Block<'_>) -> Changed {
         note(put(&mut tool.locations, locations), Changed::LOCATIONS);
         note(put(&mut tool.input_done, &said.input_done), Changed::INPUT_DONE);
         note(put(&mut tool.is_error, &said.is_error.then_some(true)), Changed::IS_ERROR);
-        if tool.output.is_some() && said.output.is_none() {
-            tool.output = None;
-            note(true, Changed::OUTPUT);
-        }
     }
     changed
 }

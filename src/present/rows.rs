@@ -49,6 +49,7 @@ struct Shown {
     ended_at: Option<u64>,
     is_error: Option<bool>,
     input_done: bool,
+    has_output: bool,
     error: Option<Box<ErrorInfo>>,
     text: Extent,
     input: Extent,
@@ -83,6 +84,7 @@ impl Shown {
             ended_at: row.ended_at,
             is_error: tool.and_then(|tool| tool.is_error),
             input_done: tool.is_some_and(|tool| tool.input_done),
+            has_output: tool.is_some_and(|tool| tool.output.is_some()),
             error: row.error.clone(),
             text: extent(row.text.as_ref()),
             input: extent(tool.map(|tool| &tool.input)),
@@ -289,6 +291,19 @@ impl Rows {
             there.truncate(keep);
         }
         self.append_output(id, output.get(keep..).unwrap_or_default())
+    }
+
+    /// The row's call has no output after all.
+    pub fn clear_output(&mut self, id: RowId) -> Effect {
+        let Some(slot) = self.slot(id) else { return Effect::None };
+        let Some(output) = slot.row.tool.as_deref_mut().and_then(|tool| tool.output.take()) else {
+            return Effect::None;
+        };
+        if let Some(shown) = &mut slot.shown {
+            shown.output.cut_at(0, &output);
+        }
+        slot.changed.add(Changed::OUTPUT);
+        Effect::Changed
     }
 
     /// Appends to the arguments of the row's call, up to the cap, and reads them.
@@ -588,12 +603,19 @@ impl Slot {
                 append(AppendField::Input, keep, text);
             }
             match &tool.output {
-                Some(output) if !changed.has(Changed::OUTPUT) => {
+                Some(output) if shown.has_output => {
+                    changed.take_out(Changed::OUTPUT);
                     if let Some((keep, text)) = shown.output.news(output) {
                         append(AppendField::Output, keep, text);
                     }
                 }
-                output => shown.output = Extent { bytes: output.as_ref().map_or(0, String::len), cut: None },
+                output => {
+                    if !shown.has_output && output.is_none() {
+                        changed.take_out(Changed::OUTPUT);
+                    }
+                    shown.has_output = output.is_some();
+                    shown.output = Extent { bytes: output.as_ref().map_or(0, String::len), cut: None };
+                }
             }
             let rewritten = std::mem::take(&mut shown.fields_rewritten);
             let regrown = shown.regrown.take().filter(|_| !rewritten);

@@ -144,6 +144,7 @@ export type Usage = {
 
 export type RowOp =
   | { op: "insert"; id: number; before: number | null; row: Row }
+  /** `keep`: UTF-16 units of the text that stay before the new ones; absent: all. A text that is absent is empty. */
   | { op: "append"; id: number; field: AppendField; keep?: number; text: string }
   | { op: "update"; id: number; patch: RowPatch }
   | { op: "remove"; id: number }

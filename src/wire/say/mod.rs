@@ -36,6 +36,8 @@ pub(super) struct Say {
     epoch: Option<u64>,
     /// Whole states so far.
     states: u32,
+    /// Something has come since the state that opened the chat.
+    live: bool,
     spent: Spent,
     /// For a message's body, and for a state that is JSON inside JSON.
     body: Tape,
@@ -172,6 +174,7 @@ impl Say {
             stream_blocks: Vec::new(),
             epoch: None,
             states: 0,
+            live: false,
             spent: Spent::default(),
             body: tape(),
             state: tape(),
@@ -329,7 +332,9 @@ impl Say {
                 return Some(key);
             }
             let was = message.shape();
-            message.take(said);
+            if !message.take(said) {
+                return Some(key);
+            }
             if was != shape {
                 drop_key(&mut self.heads[head_index(was)], key);
             }
@@ -444,6 +449,7 @@ impl Say {
 
     /// Tells of all that is dirty. `live`: the other side may be at work.
     fn tell(&mut self, live: bool, news: &mut News<'_>) {
+        self.live |= live && !self.dirty.is_empty();
         while !self.dirty.is_empty() {
             let dirty = std::mem::take(&mut self.dirty);
             for key in dirty {
@@ -451,7 +457,7 @@ impl Say {
             }
         }
         let last = self.messages.list.last();
-        let at_work = live && last.is_some_and(|(_, last)| is_at_work(last));
+        let at_work = self.live && last.is_some_and(|(_, last)| is_at_work(last));
         news.tell(Chunk::AtWork(at_work));
     }
 }
@@ -502,21 +508,29 @@ impl Message {
         (self.text.len(), self.text.as_str()) <= (said.text.len(), &said.text)
     }
 
-    fn take(&mut self, said: &Said<'_>) {
+    /// Becomes what is said; false where it was that before.
+    fn take(&mut self, said: &Said<'_>) -> bool {
         let flag = |name: &str| said.value.get(name).bool() == Some(true);
-        self.kind = said.kind;
+        let answered = self.answered || flag("isAnswered") || flag("autoApproved");
+        let completed = self.completed || flag("commandCompleted");
+        let now = (said.kind, said.partial, answered, completed);
+        let mut changed = (self.kind, self.partial, self.answered, self.completed) != now;
+        (self.kind, self.partial, self.answered, self.completed) = now;
+        self.seq = said.seq.or(self.seq);
         if self.text != said.text {
             self.text.clear();
             self.text.push_str(&said.text);
+            changed = true;
         }
-        self.partial = said.partial;
-        self.seq = said.seq.or(self.seq);
-        self.answered |= flag("isAnswered") || flag("autoApproved");
-        self.completed |= flag("commandCompleted");
-        let texts =
-            |name: &str| said.value.get(name).items().filter_map(Value::str).map(|text| text.text().into_owned());
-        self.images = texts("images").collect();
-        self.files = texts("files").collect();
+        for (known, name) in [(&mut self.images, "images"), (&mut self.files, "files")] {
+            let texts = || said.value.get(name).items().filter_map(Value::str);
+            let same = texts().count() == known.len() && texts().zip(known.iter()).all(|(text, known)| text == **known);
+            if !same {
+                *known = texts().map(|text| text.text().into_owned()).collect();
+                changed = true;
+            }
+        }
+        changed
     }
 }
 
