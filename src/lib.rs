@@ -70,7 +70,7 @@ pub use row::{
 };
 pub use text::{PREPARING_INTERVAL_MILLIS, PreparingEmitter, byte_label, parse_preparing_marker, preparing_marker};
 #[cfg(target_arch = "wasm32")]
-pub use wasm::{JsChatRows, JsChatStream};
+pub use wasm::{JsChatRows, JsChatStream, JsPreparingEmitter, marker, parse_marker};
 pub use wire::Format;
 
 #[cfg(target_arch = "wasm32")]

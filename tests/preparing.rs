@@ -67,8 +67,8 @@ fn push<const N: usize>(chat: &mut Chat, records: [Value; N]) -> Vec<Value> {
 
 #[test]
 fn the_marker_is_name_and_count_between_nuls() {
-    assert_eq!(preparing_marker("write_to_file", 0).unwrap(), "\0tool_preparing\0write_to_file\00\0");
-    assert_eq!(preparing_marker("f", u64::MAX).unwrap(), "\0tool_preparing\0f\018446744073709551615\0");
+    assert_eq!(preparing_marker("write_to_file", 0).unwrap(), "\0tool_preparing\0write_to_file\x000\0");
+    assert_eq!(preparing_marker("f", u64::MAX).unwrap(), "\0tool_preparing\0f\x0018446744073709551615\0");
 }
 
 #[test]
@@ -93,19 +93,19 @@ fn only_a_whole_well_formed_marker_is_one() {
     for text in [
         "",
         "tool_preparing",
-        "tool_preparing\0f\07\0",
-        "\0tool_preparing\0f\07",
-        "\0tool_preparing\0\07\0",
+        "tool_preparing\0f\x007\0",
+        "\0tool_preparing\0f\x007",
+        "\0tool_preparing\0\x007\0",
         "\0tool_preparing\0f\0\0",
         "\0tool_preparing\0f\0-7\0",
         "\0tool_preparing\0f\0+7\0",
-        "\0tool_preparing\0f\07.5\0",
+        "\0tool_preparing\0f\x007.5\0",
         "\0tool_preparing\0f\0 7\0",
         "\0tool_preparing\0f\0٣\0",
-        "x\0tool_preparing\0f\07\0",
-        "\0tool_preparing\0f\07\0x",
-        "\0tool_preparing\0f\07\0\0tool_preparing\0g\07\0",
-        ";\0tool_preparing\0f\07\0",
+        "x\0tool_preparing\0f\x007\0",
+        "\0tool_preparing\0f\x007\0x",
+        "\0tool_preparing\0f\x007\0\0tool_preparing\0g\x007\0",
+        ";\0tool_preparing\0f\x007\0",
     ] {
         assert_eq!(parse_preparing_marker(text), None, "{text:?}");
     }
@@ -113,8 +113,8 @@ fn only_a_whole_well_formed_marker_is_one() {
 
 #[test]
 fn leading_zeros_count_and_a_count_beyond_all_numbers_is_the_greatest() {
-    assert_eq!(parse_preparing_marker("\0tool_preparing\0f\0007\0"), Some(("f", 7)));
-    assert_eq!(parse_preparing_marker("\0tool_preparing\0f\099999999999999999999\0"), Some(("f", u64::MAX)));
+    assert_eq!(parse_preparing_marker("\0tool_preparing\0f\x00007\0"), Some(("f", 7)));
+    assert_eq!(parse_preparing_marker("\0tool_preparing\0f\x0099999999999999999999\0"), Some(("f", u64::MAX)));
 }
 
 // The chunk and the marker are the same row.
@@ -231,11 +231,11 @@ fn what_is_no_marker_is_reasoning_without_its_nuls() {
     for (value, shown) in [
         ("tool_preparing", "tool_preparing"),
         ("a\0b", "ab"),
-        ("\0tool_preparing\0\07\0", "tool_preparing7"),
+        ("\0tool_preparing\0\x007\0", "tool_preparing7"),
         ("\0tool_preparing\0f\0-7\0", "tool_preparingf-7"),
-        ("\0tool_preparing\0f\07.5\0", "tool_preparingf7.5"),
+        ("\0tool_preparing\0f\x007.5\0", "tool_preparingf7.5"),
         ("\0tool_preparing\0f\0\0", "tool_preparingf"),
-        ("\0preparing\0f\07\0", "preparingf7"),
+        ("\0preparing\0f\x007\0", "preparingf7"),
     ] {
         check([reasoning(value)], &format!("reasoning streaming {}", json!(shown)));
     }
@@ -247,7 +247,7 @@ fn half_a_marker_at_the_end_is_given_back_without_its_nuls() {
         ("\0", None),
         ("\0tool_prep", Some("tool_prep")),
         ("\0tool_preparing\0f", Some("tool_preparingf")),
-        ("\0tool_preparing\0f\07", Some("tool_preparingf7")),
+        ("\0tool_preparing\0f\x007", Some("tool_preparingf7")),
         ("\0response_metadata\0{", Some("response_metadata{")),
     ] {
         let shown = |before: &str| match shown {

@@ -7,7 +7,7 @@
 #[path = "support/inputs.rs"]
 mod inputs;
 
-use chatrows::JsChatRows;
+use chatrows::{JsChatRows, JsPreparingEmitter};
 use js_sys::{Array, Function, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
@@ -134,17 +134,20 @@ const PRELUDE: &str = r##"
     const EVENTS = { headers: { "content-type": "text/event-stream" } };
 "##;
 
-/// Runs a body of JavaScript, in which `ChatRows` is the exported class and `inputs` the shared table.
+/// Runs a body of JavaScript, in which `ChatRows` and `PreparingEmitter` are the exported classes and `inputs` the shared table.
 async fn js(body: &str) {
-    let chat = JsValue::from(JsChatRows::new(&JsValue::UNDEFINED).unwrap());
-    let class = Reflect::get(&chat, &"constructor".into()).unwrap();
+    let class = |instance: JsValue| Reflect::get(&instance, &"constructor".into()).unwrap();
+    let chat = class(JsChatRows::new(&JsValue::UNDEFINED).unwrap().into());
+    let emitter = class(JsPreparingEmitter::new(&JsValue::UNDEFINED).unwrap().into());
     let inputs: Array = inputs::INPUTS
         .iter()
         .map(|(name, wire, rows)| Array::of3(&(*name).into(), &(*wire).into(), &rows.trim().into()))
         .collect();
-    let function =
-        Function::new_with_args("ChatRows, inputs", &format!("return (async () => {{ {PRELUDE} {{ {body} }} }})()"));
-    let promise: Promise = function.call2(&JsValue::UNDEFINED, &class, &inputs).unwrap().unchecked_into();
+    let function = Function::new_with_args(
+        "ChatRows, PreparingEmitter, inputs",
+        &format!("return (async () => {{ {PRELUDE} {{ {body} }} }})()"),
+    );
+    let promise: Promise = function.call3(&JsValue::UNDEFINED, &chat, &emitter, &inputs).unwrap().unchecked_into();
     if let Err(thrown) = JsFuture::from(promise).await {
         let said = |name: &str| Reflect::get(&thrown, &name.into()).ok().and_then(|value| value.as_string());
         panic!("{}", said("message").unwrap_or_else(|| format!("{thrown:?}")));
@@ -158,7 +161,47 @@ macro_rules! tests {
     };
 }
 
+#[wasm_bindgen_test]
+fn a_marker_is_built_and_parsed() {
+    let marker = chatrows::marker("write_file", 1234.0).unwrap();
+    assert_eq!(marker, "\0tool_preparing\0write_file\x001234\0");
+    let parsed = chatrows::parse_marker(&marker);
+    assert_eq!(Reflect::get(&parsed, &"name".into()).unwrap(), "write_file");
+    assert_eq!(Reflect::get(&parsed, &"bytes".into()).unwrap(), 1234.0);
+    assert_eq!(chatrows::marker("", 1.0), None);
+    assert!(chatrows::parse_marker("x").is_undefined());
+}
+
 tests! {
+    a_provider_is_told_which_markers_to_send: r##"
+        const marker = (name, bytes) => `\0tool_preparing\0${name}\0${bytes}\0`;
+        const emitter = new PreparingEmitter({ interval: 50 });
+        same([emitter.delta("0", undefined, 3, 1000), emitter.preparing], [undefined, false]);
+        same([emitter.delta("0", "f", 7, 1000), emitter.preparing], [marker("f", 7), true]);
+        same(emitter.delta("0", undefined, 9, 1020), undefined);
+        same(emitter.tick(1050), [marker("f", 9)]);
+        emitter.visible(3000);
+        same([emitter.tick(7999), emitter.tick(8000)], [[], [marker("f", 9)]]);
+        emitter.reported("0");
+        same([emitter.preparing, emitter.tick(90000)], [false, []]);
+        same(emitter.delta("1", "g", 1, 90000), marker("g", 1));
+        emitter.end();
+        same([emitter.preparing, emitter.delta("2", "h", 1, 99000)], [false, undefined]);
+        emitter.free();
+        throws(() => new PreparingEmitter({ interval: -1 }), TypeError, "interval must be a whole number from 0");
+        throws(() => new PreparingEmitter({ rate: 1 }), TypeError, "the names are: interval");
+
+        // What it sends is one row.
+        const chat = new ChatRows({ format: "api-stream" });
+        chat.pushMessage({ type: "reasoning", text: marker("f", 1280) });
+        const [row] = chat.rows();
+        same([row.kind, row.state, row.busy, row.bytes.label, row.message.params.name],
+            ["tool-preparing", "preparing", true, "1.3 KB", "f"]);
+        chat.pushMessage({ type: "tool_call", id: "c", name: "f", arguments: "{}" });
+        same(shown(chat), [["tool", "preparing", "{}"]]);
+        chat.dispose();
+    "##
+
     characters_cut_between_two_strings_are_whole: r##"
         const chat = new ChatRows(), stream = chat.stream({ format: "openai-chat" });
         const wire = sse(text("a😀b", "stop"));

@@ -58,7 +58,7 @@ impl Markers {
         loop {
             if self.held.is_empty() {
                 let nul = memchr::memchr(0, rest.as_bytes());
-                let (text, after) = rest.split_at(nul.unwrap_or(rest.len()));
+                let (text, after) = rest.split_at_checked(nul.unwrap_or(rest.len())).unwrap_or((rest, ""));
                 *rest = after;
                 if !text.is_empty() {
                     return Some(Piece::Text(Cow::Borrowed(text)));
@@ -84,7 +84,8 @@ impl Markers {
                 }
                 Verdict::Kind | Verdict::Open | Verdict::Count => {
                     let nul = memchr::memchr(0, rest.as_bytes());
-                    let (piece, after) = rest.split_at(nul.map_or(rest.len(), |nul| nul + 1));
+                    let end = nul.map_or(rest.len(), |nul| nul + 1);
+                    let (piece, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
                     if piece.is_empty() {
                         return None;
                     }
@@ -168,44 +169,44 @@ mod tests {
     #[test]
     fn markers_come_out_as_markers_and_text_as_text() {
         check("plain", "plain");
-        check("\0tool_preparing\0f\012\0", "[|tool_preparing|f|12|]");
-        check("a\0tool_preparing\0f\012\0b", "a[|tool_preparing|f|12|]b");
-        check("\0tool_preparing\0f\01\0\0tool_preparing\0g\02\0", "[|tool_preparing|f|1|][|tool_preparing|g|2|]");
-        check("\0tool_preparing\0a b\né\u{1}\00\0", "[|tool_preparing|a b\né\u{1}|0|]");
+        check("\0tool_preparing\0f\x0012\0", "[|tool_preparing|f|12|]");
+        check("a\0tool_preparing\0f\x0012\0b", "a[|tool_preparing|f|12|]b");
+        check("\0tool_preparing\0f\x001\0\0tool_preparing\0g\x002\0", "[|tool_preparing|f|1|][|tool_preparing|g|2|]");
+        check("\0tool_preparing\0a b\né\u{1}\x000\0", "[|tool_preparing|a b\né\u{1}|0|]");
         check("\0response_metadata\0{\"a\":1}\0x", "[|response_metadata|{\"a\":1}|]x");
-        check("\0tool_preparing\0response_metadata\07\0", "[|tool_preparing|response_metadata|7|]");
+        check("\0tool_preparing\0response_metadata\x007\0", "[|tool_preparing|response_metadata|7|]");
     }
 
     #[test]
     fn what_is_no_marker_loses_its_nuls_and_nothing_else() {
         check("a\0b", "ab");
         check("\0\0\0", "");
-        check("\0tool_preparing\0\012\0", "tool_preparing12");
+        check("\0tool_preparing\0\x0012\0", "tool_preparing12");
         check("\0tool_preparing\0f\0-1\0", "tool_preparingf-1");
-        check("\0tool_preparing\0f\01.5\0z", "tool_preparingf1.5z");
+        check("\0tool_preparing\0f\x001.5\0z", "tool_preparingf1.5z");
         check("\0tool_preparing\0f\0\0", "tool_preparingf");
-        check("\0tool_preparing\0f\012", "tool_preparingf12");
+        check("\0tool_preparing\0f\x0012", "tool_preparingf12");
         check("\0tool_preparing", "tool_preparing");
-        check("\0tool_preparing_x\0f\01\0", "tool_preparing_xf1");
-        check("\0Tool_preparing\0f\01\0", "Tool_preparingf1");
+        check("\0tool_preparing_x\0f\x001\0", "tool_preparing_xf1");
+        check("\0Tool_preparing\0f\x001\0", "Tool_preparingf1");
         check("\0response_metadata\0{", "response_metadata{");
     }
 
     #[test]
     fn a_marker_inside_what_is_none_is_a_marker() {
-        check("\0tool_preparing\0\0tool_preparing\0f\01\0", "tool_preparing[|tool_preparing|f|1|]");
-        check("\0\0tool_preparing\0f\01\0", "[|tool_preparing|f|1|]");
+        check("\0tool_preparing\0\0tool_preparing\0f\x001\0", "tool_preparing[|tool_preparing|f|1|]");
+        check("\0\0tool_preparing\0f\x001\0", "[|tool_preparing|f|1|]");
         check("\0tool_preparing\0response_metadata\0{}\0", "tool_preparing[|response_metadata|{}|]");
-        check("\0tool_preparing\0f\0x\0tool_preparing\0f\01\0", "tool_preparingfx[|tool_preparing|f|1|]");
+        check("\0tool_preparing\0f\0x\0tool_preparing\0f\x001\0", "tool_preparingfx[|tool_preparing|f|1|]");
     }
 
     #[test]
     fn what_is_longer_than_the_cap_is_no_marker() {
         let name = "n".repeat(MARKER_BYTES);
-        let marker = ["\0tool_preparing\0", &name, "\01\0"].concat();
+        let marker = ["\0tool_preparing\0", &name, "\x001\0"].concat();
         assert_eq!(pieces(&[&marker]), ["tool_preparing", &name, "1"].concat());
         assert_eq!(pieces(&[&marker[..20], &marker[20..]]), ["tool_preparing", &name, "1"].concat());
         let name = "n".repeat(MARKER_BYTES - 19);
-        assert_eq!(pieces(&[&["\0tool_preparing\0", &name, "\01\0"].concat()]).matches('[').count(), 1);
+        assert_eq!(pieces(&[&["\0tool_preparing\0", &name, "\x001\0"].concat()]).matches('[').count(), 1);
     }
 }

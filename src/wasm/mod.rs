@@ -7,6 +7,7 @@ mod chat;
 mod options;
 mod out;
 mod pipe;
+mod preparing;
 mod pump;
 mod stream;
 
@@ -14,6 +15,7 @@ use js_sys::{Array, Error, Function, JSON, JsString, Reflect, TypeError, Uint8Ar
 use wasm_bindgen::prelude::*;
 
 pub use chat::JsChatRows;
+pub use preparing::{JsPreparingEmitter, marker, parse as parse_marker};
 pub use stream::JsChatStream;
 
 #[wasm_bindgen(typescript_custom_section)]

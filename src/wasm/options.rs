@@ -87,6 +87,13 @@ fn limits(value: &JsValue) -> Result<Limits, JsValue> {
     Ok(limits)
 }
 
+/// Milliseconds between two markers of one call.
+pub(super) fn interval(value: &JsValue) -> Result<u64, JsValue> {
+    know(value, "options", &["interval"])?;
+    let interval = whole_number(&property(value, "interval"), "interval", f64::from(u32::MAX))?;
+    Ok(interval.map_or(crate::PREPARING_INTERVAL_MILLIS, |millis| millis as u64))
+}
+
 pub(super) fn stream_options(value: &JsValue, default: Option<Format>) -> Result<StreamOptions, JsValue> {
     know(value, "stream options", &["format", "parent"])?;
     let format = format(value)?.or(default);

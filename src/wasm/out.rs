@@ -47,6 +47,11 @@ pub(super) fn fault(fault: &Fault) -> JsValue {
     ]))
 }
 
+/// What `parsePreparingMarker` answers.
+pub(super) fn marker(name: &str, bytes: u64) -> JsValue {
+    plain(&Entries(&[("name", Entry::Text(name)), ("bytes", Entry::Number(bytes))]))
+}
+
 /// `Stats` of `types.ts`; with what `ChatStats` has beyond it; or inside what `pipe` answers.
 pub(super) fn stats(tally: &Tally, chat: Option<[u64; 4]>, end: Option<&str>) -> JsValue {
     let records = [

@@ -316,3 +316,36 @@ export class ChatRows {
   free(): void;
   [Symbol.dispose](): void;
 }
+
+/**
+ * For those who write a provider: says which markers to send, each as the whole of one piece of reasoning, while the calls
+ * of a response stream. A marker goes out at once when a call's name is first known, then as its arguments grow, and
+ * every 5 s while nothing else was visible; none once the call was reported or the stream has ended. It has no clock: `now`
+ * is in milliseconds of any clock that does not run backwards.
+ */
+export class PreparingEmitter {
+  /** `interval`: the least milliseconds between two markers of one call; 100 unless given. */
+  constructor(options?: { interval?: number });
+  /**
+   * A delta of the call `key` (its index or id) came. `bytes`: how many its arguments have by now, in UTF-8. Returns the
+   * marker to send now, if one is due.
+   */
+  delta(key: string, name: string | undefined, bytes: number, now: number): string | undefined;
+  /** The markers that are due now. Call it on a timer, about as often as the interval, while `preparing`. */
+  tick(now: number): string[];
+  /** The call went out as a whole. */
+  reported(key: string): void;
+  /** Something else that is new was sent, such as text. */
+  visible(now: number): void;
+  /** The stream ended, well or not. */
+  end(): void;
+  /** A call was announced that has not been reported yet. */
+  readonly preparing: boolean;
+  free(): void;
+}
+
+/** The marker that announces a call; `undefined` for an empty name and for one with a NUL. */
+export function preparingMarker(name: string, bytes: number): string | undefined;
+
+/** What a marker says; `undefined` for what is not one marker and nothing else. */
+export function parsePreparingMarker(text: string): { name: string; bytes: number } | undefined;

@@ -42,7 +42,9 @@ impl Said<'_> {
     fn is(&self, known: &Known) -> bool {
         match (self.id.as_deref(), known.id.as_deref()) {
             (Some(id), Some(known)) => id == known,
-            (Some(_), None) | (None, Some(_)) | (None, None) => (self.kind, self.place) == (known.kind, known.place),
+            // An id may come late; one that is known is not lost.
+            (None, Some(_)) => false,
+            (_, None) => (self.kind, self.place) == (known.kind, known.place),
         }
     }
 
@@ -74,11 +76,15 @@ impl BlockArray {
                     continue;
                 }
             };
+            let id = super::said(value.get("id")).filter(|_| kind == RowKind::Tool);
+            if id.is_some() && said.iter().any(|block| block.id == id) {
+                continue;
+            }
             said.push(Said {
                 value,
                 kind,
                 place: said.iter().filter(|block| block.kind == kind).count() as u32,
-                id: super::said(value.get("id")).filter(|_| kind == RowKind::Tool),
+                id,
                 partial: value.get("partial").bool() == Some(true),
                 print: print(value),
             });
@@ -109,6 +115,7 @@ impl BlockArray {
                 Some(place) => {
                     self.known[place].partial = block.partial;
                     self.known[place].print = block.print;
+                    self.known[place].id = block.id.as_deref().map(Box::from);
                 }
                 // Nothing to see yet.
                 None if block.kind != RowKind::Tool && text.is_empty() => continue,

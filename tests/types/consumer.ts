@@ -3,7 +3,10 @@
 import init, {
   ChatRows,
   ChatStream,
+  PreparingEmitter,
   initSync,
+  parsePreparingMarker,
+  preparingMarker,
   type AppendField,
   type Cadence,
   type ChatOptions,
@@ -56,17 +59,25 @@ import {
 function same<A, B>(_: [A] extends [B] ? ([B] extends [A] ? true : false) : false): void {}
 
 // What is added is used below, too: a name that is missing here fails to compile.
-same<keyof typeof Module, "ChatRows" | "ChatStream" | "initSync" | "default">(true);
+same<
+  keyof typeof Module,
+  "ChatRows" | "ChatStream" | "PreparingEmitter" | "initSync" | "default" | "parsePreparingMarker" | "preparingMarker"
+>(true);
 same<keyof typeof Renderer, "applyOps" | "diffLines" | "mountPanels" | "mountRows" | "patchLines" | "readOps">(true);
 same<
   keyof ChatRows,
   | "abort" | "addUser" | "args" | "dispose" | "faults" | "finish" | "flush" | "free" | "locale" | "onFault"
-  | "panels" | "push" | "pushMessage" | "reset" | "rows" | "stats" | "stream" | "subscribe" | "subscribeBuffer"
+  | "panels" | "push" | "pushMessage" | "reset" | "rows" | "snapshot" | "stats" | "stream" | "subscribe" | "subscribeBuffer"
   | "toolProgress" | "toolResult" | "toolStarted" | "truncateFrom" | typeof Symbol.dispose
 >(true);
 same<
   keyof ChatStream,
   "abort" | "end" | "faults" | "finish" | "free" | "id" | "pipe" | "push" | "pushMessage" | "restart" | "stats"
+>(true);
+
+same<
+  keyof PreparingEmitter,
+  "delta" | "end" | "free" | "preparing" | "reported" | "tick" | "visible"
 >(true);
 
 export async function start(module: WebAssembly.Module): Promise<ChatRows> {
@@ -247,4 +258,20 @@ export function end(chat: ChatRows, view: RowsView): void {
   chat.free();
   using other = new ChatRows();
   other.push("");
+}
+
+export function announce(send: (marker: string) => void): void {
+  new PreparingEmitter().free();
+  const emitter: PreparingEmitter = new PreparingEmitter({ interval: 250 });
+  const marker: string | undefined = emitter.delta("0", "write_file", 12, Date.now());
+  if (marker !== undefined) send(marker);
+  emitter.delta("0", undefined, 40, Date.now());
+  emitter.visible(Date.now());
+  const timer = setInterval(() => emitter.tick(Date.now()).forEach(send), 250);
+  emitter.reported("0");
+  if (!emitter.preparing) clearInterval(timer);
+  emitter.end();
+  const said = parsePreparingMarker(preparingMarker("write_file", 12) ?? "");
+  const { name, bytes }: { name: string; bytes: number } = said ?? { name: "", bytes: 0 };
+  console.log(name, bytes);
 }
