@@ -158,9 +158,10 @@ function withoutFar(lines) {
     while (changes[next] < i - AROUND) next++;
     if (changes[next] <= i + AROUND) kept.push(line);
     else if (kept.at(-1)?.[0] === "…") kept.at(-1)[1]++;
-    else kept.push(["…", 1]);
+    else kept.push(["…", 1, line]);
   });
-  return kept;
+  // One line is shown as soon as counted.
+  return kept.map(([sign, text, line]) => (text === 1 ? line : [sign, text]));
 }
 
 /**
@@ -370,6 +371,8 @@ function endOf(text) {
   return at > 0 ? text.slice(at + 1) : text;
 }
 
+const sayAll = (words, el, lines, bytes) => words.say(el, lines > 1 ? "showAll" : "showLine", { lines, size: words.size(bytes) });
+
 /** A text that folds to its end when it gets long, at a cost that then does not depend on its length. */
 class Folding {
   static bytes = new TextEncoder();
@@ -443,7 +446,7 @@ class Folding {
   tell() {
     this.more.ariaExpanded = String(this.open);
     if (this.open) this.words.say(this.more, "showLess");
-    else this.words.say(this.more, "showAll", { lines: this.shown, size: this.words.size(this.bytes) });
+    else sayAll(this.words, this.more, this.shown, this.bytes);
   }
 }
 
@@ -472,7 +475,7 @@ function drawLines(el, words, lines) {
     box.focus({ preventScroll: true });
     more.remove();
   });
-  el.append(words.say(more, "showAll", { lines: lines.length, size: words.size(bytes) }));
+  el.append(sayAll(words, more, lines.length, bytes));
 }
 
 function safeUrl(text, schemes) {
@@ -773,7 +776,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
       else rec.body.after(rec.flags);
     }
     if (quiet) rec.quiet();
-    setQuiet(rec.quiet, quiet);
+    if (quiet || rec.ticks) setQuiet(rec.quiet, (rec.ticks = quiet));
   }
 
   function draw(rec, op, patch) {

@@ -133,6 +133,7 @@ test("a diff shows what was removed and added, and three lines around it", () =>
   assert.deepEqual(written(diffLines("a\nb\nc\n", "a\nB\nc\n")), [" a", "-b", "+B", " c"]);
   assert.deepEqual(written(diffLines(undefined, "new\nfile\n")), ["+new", "+file"]);
   assert.deepEqual(written(diffLines("gone", "")), ["-gone"]);
+  assert.deepEqual(written(diffLines("far\na\nb\nc\n", "far\na\nb\nc\nd\n")), [" far", " a", " b", " c", "+d"]);
   const lines = [..."abcdefghijklmnopqrst"];
   const changed = lines.with(9, "J");
   assert.deepEqual(written(diffLines(lines.join("\n"), changed.join("\n"))), ["…6", " g", " h", " i", "-j", "+J", " k", " l", " m", "…7"]);

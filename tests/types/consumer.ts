@@ -19,6 +19,8 @@ import init, {
   type Message,
   type PanelName,
   type Panels,
+  type Permission,
+  type Question,
   type Row,
   type RowKind,
   type RowOp,
@@ -29,6 +31,7 @@ import init, {
   type StreamOptions,
   type SyncInitInput,
   type Tool,
+  type ToolContent,
   type ToolField,
   type ToolRef,
   type Usage,
@@ -152,7 +155,7 @@ export function runTools(chat: ChatRows, stream: ChatStream): void {
 /** Every property of a row, of which each that may be absent has to be asked for. */
 export function tell(row: Row): string {
   const { id, kind, state, busy, key, parent, text, message, tool, bytes, quietSince, error, ...more }: Row = row;
-  const { images, files, sources, truncated, startedAt, endedAt, meta, ...rest } = more;
+  const { question, permission, images, files, sources, truncated, startedAt, endedAt, meta, ...rest } = more;
   same<never, keyof typeof rest>(true);
   same<RowKind, typeof kind>(true);
   same<RowState, typeof state>(true);
@@ -161,11 +164,18 @@ export function tell(row: Row): string {
   const fields: ToolField[] = tool?.fields ?? [];
   const paths = fields.map(({ path, text, closed }) => `${path.join(".")}: ${text}${closed ? "" : "…"}`);
   const call = [tool?.name, tool?.callId, tool?.title, tool?.input, tool?.inputDone, tool?.fieldsTruncated, tool?.output, tool?.isError];
+  const contents: ToolContent[] = tool?.content ?? [];
+  const shown = contents.map((item) => (item.type === "diff" ? `${item.path}: ${item.oldText ?? ""} → ${item.newText}` : item.text));
+  const places = tool?.locations?.map(({ path, line }) => `${path}:${line?.toFixed()}`);
+  same<Question | undefined, typeof question>(true);
+  same<Permission | undefined, typeof permission>(true);
+  const asked = [question?.options?.[0]?.label, question?.multiple, question?.custom, [question?.answer].flat().join()];
+  const allowed = [permission?.options[0]?.kind, permission?.options[0]?.label, permission?.chosen, tool?.kind];
   const links = [images?.[0]?.url, files?.[0]?.name, sources?.[0]?.title];
   const said = [message?.key, Object.keys(message?.params ?? {}), error?.message, error?.code, error?.retryable];
   const times = [quietSince, startedAt, endedAt].map((time?: number) => time?.toFixed());
   const marks = [busy ? "…" : "", key, parent, truncated, bytes?.count.toFixed(), bytes?.label.trim(), meta?.["choice"]];
-  return [id, kind, state, text, ...call, ...paths, ...links, ...said, ...times, ...marks].join(" ");
+  return [id, kind, state, text, ...call, ...paths, ...shown, places, ...asked, ...allowed, ...links, ...said, ...times, ...marks].join(" ");
 }
 
 /** A kind or a state more, and a renderer that lists them fails to compile here first. */

@@ -2,7 +2,7 @@
 export default {
   log: "Chat", jump: "Jump to latest", copy: "Copy", copied: "Copied", retry: "Try again", send: "Send",
   alternative: "Alternative {n}", truncated: "Cut short",
-  showAll: "Show all ({lines} lines, {size})", showLess: "Show less", unchanged: "{count} unchanged lines",
+  showAll: "Show all ({lines} lines, {size})", showLine: "Show all ({size})", showLess: "Show less", unchanged: "{count} unchanged lines",
 
   "kind.user": "You", "kind.text": "Assistant", "kind.reasoning": "Reasoning", "kind.tool": "Tool",
   "kind.tool-preparing": "Tool", "kind.question": "Question", "kind.permission": "Permission",

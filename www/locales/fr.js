@@ -2,7 +2,7 @@
 export default {
   log: "Conversation", jump: "Aller à la fin", copy: "Copier", copied: "Copié", retry: "Réessayer", send: "Envoyer",
   alternative: "Variante {n}", truncated: "Coupé",
-  showAll: "Tout afficher ({lines} lignes, {size})", showLess: "Réduire", unchanged: "{count} lignes inchangées",
+  showAll: "Tout afficher ({lines} lignes, {size})", showLine: "Tout afficher ({size})", showLess: "Réduire", unchanged: "{count} lignes inchangées",
 
   "kind.user": "Vous", "kind.text": "Assistant", "kind.reasoning": "Réflexion", "kind.tool": "Outil",
   "kind.tool-preparing": "Outil", "kind.question": "Question", "kind.permission": "Autorisation",

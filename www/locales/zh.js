@@ -2,7 +2,7 @@
 export default {
   log: "对话", jump: "跳到最新", copy: "复制", copied: "已复制", retry: "重试", send: "发送",
   alternative: "备选 {n}", truncated: "内容被截断",
-  showAll: "全部显示（{lines} 行，{size}）", showLess: "收起", unchanged: "{count} 行未改动",
+  showAll: "全部显示（{lines} 行，{size}）", showLine: "全部显示（{size}）", showLess: "收起", unchanged: "{count} 行未改动",
 
   "kind.user": "你", "kind.text": "助手", "kind.reasoning": "思考", "kind.tool": "工具",
   "kind.tool-preparing": "工具", "kind.question": "问题", "kind.permission": "权限",
