@@ -2,7 +2,7 @@
 //! it was read from, so that looking at a delta copies nothing. Decoders make chunks, the presenter takes them.
 
 use crate::json::Raw;
-use crate::row::{ErrorInfo, Message, PanelName, RowKind, RowState};
+use crate::row::{ErrorInfo, Message, PanelName, RowKind, RowState, Word};
 
 /// One thing that a wire format said.
 ///
@@ -120,6 +120,13 @@ pub enum Chunk<'a> {
         /// What it is.
         block: &'a Block<'a>,
     },
+    /// A named block that was open has ended, as it stands.
+    BlockEnd {
+        /// Its identity on the wire.
+        key: &'a str,
+        /// How.
+        state: RowState,
+    },
     /// A named block is no more.
     Remove {
         /// Its identity on the wire.
@@ -166,7 +173,7 @@ pub struct Block<'a> {
     /// JSON of the row's `permission`.
     pub permission: Option<Raw>,
     /// Further facts by name.
-    pub meta: Vec<(&'static str, Raw)>,
+    pub meta: Vec<(Word, Raw)>,
 }
 
 /// A call as a named block tells of it.
@@ -186,6 +193,8 @@ pub struct ToolBlock<'a> {
     pub input_done: bool,
     /// What it gave back so far, whole.
     pub output: Option<&'a str>,
+    /// How many bytes of the output are as they were told last: nobody compares them again.
+    pub output_same: usize,
     /// The output is an error.
     pub is_error: bool,
     /// JSON of the tool's `content`.

@@ -3,7 +3,7 @@
 //! JavaScript: numbers and one string.
 
 use crate::json::{JsonWriter, Raw};
-use crate::row::{Changed, FieldNews, PanelName, Row, RowId, write_values};
+use crate::row::{Changed, FieldNews, PanelName, Row, RowId, Word, write_values};
 
 /// One change of what is on screen.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +43,7 @@ pub enum RowOp<'a> {
         /// Which panel.
         name: PanelName,
         /// Its values that are new.
-        values: &'a [(&'static str, Raw)],
+        values: &'a [(Word, Raw)],
     },
     /// Everything goes: rows and panels.
     Reset,

@@ -1,6 +1,7 @@
 //! What is on screen: the second of the three vocabularies. Rows are the scrolling list, panels are what is shown
 //! once beside it. Both are plain data; the presenter changes them, ops carry the changes out.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::num::NonZeroU32;
 
@@ -177,16 +178,19 @@ pub struct Row {
     /// When it ended, ms on the page's clock.
     pub ended_at: Option<u64>,
     /// Further facts by name.
-    pub meta: Vec<(&'static str, Raw)>,
+    pub meta: Vec<(Word, Raw)>,
 }
+
+/// A name of ours: in the program, or read back from a snapshot.
+pub type Word = Cow<'static, str>;
 
 /// Interface text as a catalogue key and what fills its gaps; never prose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     /// The entry of the page's catalogue.
-    pub key: &'static str,
+    pub key: Word,
     /// What fills its gaps.
-    pub params: Vec<(&'static str, String)>,
+    pub params: Vec<(Word, String)>,
 }
 
 /// A tool call.
@@ -535,18 +539,18 @@ impl Row {
 impl Message {
     /// Interface text without gaps.
     pub fn new(key: &'static str) -> Message {
-        Message { key, params: Vec::new() }
+        Message { key: Word::Borrowed(key), params: Vec::new() }
     }
 
     /// The same with one gap filled.
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Message {
-        self.params.push((name, value.into()));
+        self.params.push((Word::Borrowed(name), value.into()));
         self
     }
 
     fn write(&self, json: &mut JsonWriter) {
         json.object(|json| {
-            json.key("key").string(self.key);
+            json.key("key").string(&self.key);
             if !self.params.is_empty() {
                 json.key("params").object(|json| {
                     for (name, value) in &self.params {
@@ -603,7 +607,7 @@ names! {
 /// One panel: named values, each JSON text. A value that was taken back is `null`.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Panel {
-    values: Vec<(&'static str, Raw)>,
+    values: Vec<(Word, Raw)>,
 }
 
 impl Panel {
@@ -613,12 +617,12 @@ impl Panel {
     }
 
     /// All values.
-    pub fn values(&self) -> &[(&'static str, Raw)] {
+    pub fn values(&self) -> &[(Word, Raw)] {
         &self.values
     }
 
     /// Sets a value. True if it was another one before.
-    pub(crate) fn set(&mut self, name: &'static str, value: Raw) -> bool {
+    pub(crate) fn set(&mut self, name: Word, value: Raw) -> bool {
         match self.values.iter_mut().find(|(known, _)| *known == name) {
             Some((_, known)) if *known == value => return false,
             Some((_, known)) => *known = value,
@@ -629,7 +633,7 @@ impl Panel {
 }
 
 /// Writes named values as one JSON object.
-pub(crate) fn write_values(values: &[(&'static str, Raw)], json: &mut JsonWriter) {
+pub(crate) fn write_values(values: &[(Word, Raw)], json: &mut JsonWriter) {
     json.object(|json| {
         for (name, value) in values {
             json.key(name).raw(value.as_str());

@@ -809,6 +809,30 @@ tests! {
         await rejects(chat.stream({ format: "openai-chat" }).pipe(used), "");
     "##
 
+    messages_of_an_extension_become_rows: r##"
+        const chat = new ChatRows({ format: "say" });
+        const say = (text, partial) => ({ ts: 1, type: "say", say: "text", text, partial });
+        chat.pushMessage({ type: "messageUpdated", clineMessage: say("Hel", true) });
+        chat.pushMessage({ type: "messageUpdated", clineMessage: say("Hello", false) });
+        chat.pushMessage({ type: "theme", text: "dark" });
+        same(shown(chat), [["text", "done", "Hello"]]);
+        same(chat.stats().records.skipped, 1);
+    "##
+
+    a_saved_chat_is_restored_and_its_wire_finds_its_rows: r##"
+        const chat = new ChatRows({ format: "say" });
+        chat.addUser("hi");
+        chat.pushMessage({ ts: 1, type: "say", say: "text", text: "Hel", partial: true });
+        const saved = JSON.parse(JSON.stringify(chat.snapshot()));
+        const again = ChatRows.restore(saved, { format: "say" });
+        same(shown(again), [["user", "done", "hi"], ["text", "interrupted", "Hel"]]);
+        again.pushMessage({ ts: 1, type: "say", say: "text", text: "Hello" });
+        same(shown(again), [["user", "done", "hi"], ["text", "done", "Hello"]]);
+        same(again.rows().map(row => row.id), [1, 2]);
+        throws(() => ChatRows.restore({ rows: [] }), TypeError, "snapshot");
+        throws(() => ChatRows.restore({ ...saved, rows: [{ id: 1, kind: "x" }] }), TypeError, "kind");
+    "##
+
     many_pipes_run_side_by_side: r##"
         const chat = new ChatRows();
         const ends = await Promise.all([..."abc"].map(letter =>

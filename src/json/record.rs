@@ -284,6 +284,11 @@ pub struct Value<'a> {
 const ABSENT: u32 = u32::MAX;
 const NOTHING: [Node; 2] = [Node { start: 0, end: 0, next: ABSENT, kind: Kind::Null }; 2];
 
+impl Value<'static> {
+    /// What is not there.
+    pub(crate) const ABSENT: Value<'static> = Value { record: &Record { text: "", nodes: &NOTHING }, at: ABSENT };
+}
+
 /// The items of an array, or the members of an object two by two.
 struct Children<'a> {
     parent: Value<'a>,

@@ -247,6 +247,7 @@ impl Blocks {
                 ended.and(effect)
             }
             Chunk::Block { key, before, block } => self.show(key, before, block, stage),
+            Chunk::BlockEnd { key, state } => self.end_block(key, state, stage),
             Chunk::Remove { key } => self.take_away(key, stage),
             Chunk::RemoveAll => self.take_all_away(stage),
             Chunk::AtWork(at_work) => {
@@ -328,7 +329,7 @@ impl Blocks {
             }
             if let Some(reason) = reason {
                 stage.rows.change(id, |row| {
-                    row.meta.push(("reason", Raw::written(|json| json.string(reason))));
+                    row.meta.push(("reason".into(), Raw::written(|json| json.string(reason))));
                     Changed::META
                 });
             }
@@ -425,7 +426,7 @@ impl Blocks {
             row.started_at = Some(now);
             row.ended_at = state.is_at_rest().then_some(now);
             if choice > 0 {
-                row.meta.push(("choice", Raw::written(|json| json.number(u64::from(choice)))));
+                row.meta.push(("choice".into(), Raw::written(|json| json.number(u64::from(choice)))));
             }
             fill(row);
         });

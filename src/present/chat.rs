@@ -8,6 +8,7 @@ use crate::op::{RowOp, RowSink};
 use crate::present::blocks::{Blocks, Stage};
 use crate::present::panels::Panels;
 use crate::present::rows::Rows;
+use crate::present::saved::{self, RestoreError, Unclaimed};
 use crate::present::schedule::{Cadence, Due, due};
 use crate::row::{Changed, Panel, PanelName, Row, RowId, RowKind, RowState};
 use crate::wire::{Format, Input, StreamSink};
@@ -134,6 +135,7 @@ pub struct ChatRows {
     faults: FaultLog,
     /// What the user said here and no wire has repeated yet.
     unechoed: Vec<RowId>,
+    unclaimed: Unclaimed,
     now: u64,
     last_drain: u64,
     ops: u64,
@@ -165,6 +167,7 @@ struct Presenter<'a> {
     panels: &'a mut Panels,
     faults: &'a mut FaultLog,
     unechoed: &'a mut Vec<RowId>,
+    unclaimed: &'a mut Unclaimed,
     stage: Stage<'a>,
 }
 
@@ -180,8 +183,11 @@ impl ChunkSink for Presenter<'_> {
                     Effect::None
                 }
             }
-            Chunk::Block { key, block, .. } if block.kind == RowKind::User && self.blocks.named.get(key).is_none() => {
-                if let Some(row) = self.echoed(block.text.unwrap_or_default()) {
+            Chunk::Block { key, block, .. } if self.blocks.named.get(key).is_none() => {
+                let row = self.unclaimed.claim(key, block.kind, self.stage.rows);
+                let is_user = block.kind == RowKind::User;
+                let row = row.or_else(|| is_user.then(|| self.echoed(block.text.unwrap_or_default())).flatten());
+                if let Some(row) = row {
                     self.blocks.named.adopt(key, row);
                 }
                 self.blocks.chunk(chunk, &mut self.stage)
@@ -277,6 +283,7 @@ impl ChatRows {
             live: Vec::new(),
             faults: FaultLog::new(options.limits.faults),
             unechoed: Vec::new(),
+            unclaimed: Unclaimed::default(),
             now: 0,
             last_drain: 0,
             ops: 0,
@@ -284,6 +291,34 @@ impl ChatRows {
         };
         chat.show_activity();
         chat
+    }
+
+    /// The rows and panels as JSON, from which [`ChatRows::restore`] makes a chat again.
+    ///
+    /// ```
+    /// use chatrows::{ChatRows, Options};
+    /// let mut chat = ChatRows::new(Options::default());
+    /// let id = chat.add_user("hello").unwrap();
+    /// let again = ChatRows::restore(&chat.snapshot_json(), Options::default()).unwrap();
+    /// assert_eq!(again.row(id), chat.row(id));
+    /// ```
+    pub fn snapshot_json(&self) -> String {
+        let mut json = JsonWriter::default();
+        saved::write(&self.rows, &self.panels, &mut json);
+        json.into_string()
+    }
+
+    /// A chat as it was saved, without its streams: what was under way is interrupted, ids stay, and a row that its
+    /// wire names again by the same key is the same row.
+    ///
+    /// # Errors
+    /// `snapshot` is not what [`ChatRows::snapshot_json`] writes, or holds more than the caps allow.
+    pub fn restore(snapshot: &str, options: Options) -> Result<ChatRows, RestoreError> {
+        let (rows, panels) = saved::read(snapshot, &options.limits)?;
+        let unclaimed = Unclaimed::of(&rows);
+        let mut chat = ChatRows { rows, panels, unclaimed, ..ChatRows::new(options) };
+        chat.show_activity();
+        Ok(chat)
     }
 
     /// Tells the time, in milliseconds of any clock that does not run backwards.
@@ -651,7 +686,7 @@ impl ChatRows {
 
     fn set_output(&mut self, id: RowId, output: Option<&str>) {
         if let Some(output) = output {
-            self.rows.replace_output(id, output);
+            self.rows.replace_output(id, output, 0);
         }
     }
 
@@ -827,6 +862,7 @@ impl ChatRows {
         self.rows.clear();
         self.panels.clear();
         self.unechoed.clear();
+        self.unclaimed = Unclaimed::default();
         self.show_activity();
     }
 
@@ -913,6 +949,7 @@ impl ChatRows {
             panels: &mut self.panels,
             faults: &mut self.faults,
             unechoed: &mut self.unechoed,
+            unclaimed: &mut self.unclaimed,
             stage: Stage { rows: &mut self.rows, limits: &self.options.limits, now: self.now },
         };
         act(input, &mut presenter)

@@ -5,9 +5,11 @@ mod chat;
 mod named;
 mod panels;
 mod rows;
+mod saved;
 mod schedule;
 
 pub use chat::{ChatRows, End, Options, StreamId, StreamOptions, ToolError, ToolRef};
+pub use saved::RestoreError;
 #[cfg(target_arch = "wasm32")]
 pub(crate) use schedule::HIDDEN_MILLIS;
 pub use schedule::{Cadence, Due};

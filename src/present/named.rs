@@ -2,22 +2,21 @@
 //! the row it has, and only the difference becomes a change: text grows by what is new of it, however often a wire
 //! repeats the rest.
 
-use std::collections::BTreeMap;
-
 use crate::chunk::{Block, Effect, Refusal, ToolBlock};
 use crate::json::ArgsReader;
 use crate::present::blocks::{Blocks, Stage};
 use crate::present::rows::common_prefix;
 use crate::row::{Changed, Image, Row, RowId, RowState, Tool};
 
-/// The rows of a stream's named blocks, by key.
+/// The rows of a stream's named blocks, in the order of their keys.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
-    rows: BTreeMap<Box<str>, NamedRow>,
+    rows: Vec<NamedRow>,
 }
 
 #[derive(Debug)]
 struct NamedRow {
+    key: Box<str>,
     row: RowId,
     /// Bytes of its text or arguments when it was last told of in this pass over the stream.
     seen: usize,
@@ -32,27 +31,35 @@ impl Named {
 
     /// The rows, in the order of their keys.
     pub fn rows(&self) -> impl Iterator<Item = RowId> {
-        self.rows.values().map(|named| named.row)
+        self.rows.iter().map(|named| named.row)
+    }
+
+    #[inline(never)]
+    fn find(&self, key: &str) -> Result<usize, usize> {
+        self.rows.binary_search_by(|known| (*known.key).cmp(key))
     }
 
     pub fn get(&self, key: &str) -> Option<RowId> {
-        self.rows.get(key).map(|named| named.row)
+        self.find(key).ok().map(|place| self.rows[place].row)
     }
 
     /// What comes now is told from the start.
     pub fn restart(&mut self) {
-        self.rows.values_mut().for_each(|named| named.seen = 0);
+        self.rows.iter_mut().for_each(|named| named.seen = 0);
     }
 
     /// Notes how much of a block is told now; answers how much was before.
     fn note(&mut self, key: &str, block: &Block<'_>) -> usize {
         let told = block.tool.as_ref().map_or(block.text.unwrap_or_default(), |tool| tool.input);
-        self.rows.get_mut(key).map_or(0, |named| std::mem::replace(&mut named.seen, told.len()))
+        self.find(key).map_or(0, |place| std::mem::replace(&mut self.rows[place].seen, told.len()))
     }
 
     /// This key means that row.
     pub fn adopt(&mut self, key: &str, row: RowId) {
-        self.rows.insert(key.into(), NamedRow { row, seen: 0, reader: None });
+        match self.find(key) {
+            Ok(place) => (self.rows[place].row, self.rows[place].reader) = (row, None),
+            Err(place) => self.rows.insert(place, NamedRow { key: key.into(), row, seen: 0, reader: None }),
+        }
     }
 }
 
@@ -92,6 +99,7 @@ impl Blocks {
                 }
                 let Some(id) = added else { return Effect::Refused(Refusal::Rows) };
                 self.named.adopt(key, id);
+                self.named.note(key, block);
                 stage.rows.change(id, |row| {
                     row.key = Some(key.into());
                     Changed::KEY
@@ -99,18 +107,13 @@ impl Blocks {
                 (id, Effect::Changed)
             }
         };
-        if let Some(text) = block.text {
-            effect = effect.and(set_text(id, text, stage));
-        }
+        effect = effect.and(set_text(id, block.text.unwrap_or_default(), stage));
         if let Some(tool) = &block.tool {
             effect = effect.and(self.set_input(key, id, tool.input, stage));
-            let output = stage.rows.get(id).and_then(|row| row.tool.as_deref()).and_then(|tool| tool.output.as_deref());
-            if tool.output != output {
-                effect = effect.and(match tool.output {
-                    Some(output) => stage.rows.replace_output(id, output),
-                    None => Effect::None,
-                });
-            }
+            effect = effect.and(match tool.output {
+                Some(output) => stage.rows.replace_output(id, output, tool.output_same),
+                None => stage.rows.clear_output(id),
+            });
         }
         effect = effect.and(stage.rows.change(id, |row| set_properties(row, block)));
         // Cancelled stays cancelled, whatever is still told of it.
@@ -120,9 +123,16 @@ impl Blocks {
         }
     }
 
+    /// The block has come to this state, and is what it was.
+    pub fn end_block(&mut self, key: &str, state: RowState, stage: &mut Stage<'_>) -> Effect {
+        let id = self.named.get(key).filter(|id| stage.rows.get(*id).is_some_and(|row| row.state.is_open()));
+        id.map_or(Effect::None, |id| self.set_state(id, state, stage))
+    }
+
     /// The block is no more.
     pub fn take_away(&mut self, key: &str, stage: &mut Stage<'_>) -> Effect {
-        let Some(NamedRow { row, .. }) = self.named.rows.remove(key) else { return Effect::None };
+        let Ok(place) = self.named.find(key) else { return Effect::None };
+        let row = self.named.rows.remove(place).row;
         let shown = stage.rows.get(row).is_some();
         stage.rows.remove(row);
         self.forget_open(row);
@@ -163,7 +173,8 @@ impl Blocks {
         if keep == there && keep == input.len() {
             return Effect::None;
         }
-        let Some(named) = self.named.rows.get_mut(key) else { return Effect::None };
+        let Ok(place) = self.named.find(key) else { return Effect::None };
+        let named = &mut self.named.rows[place];
         let rest = input.get(keep..).unwrap_or_default();
         let fresh = || Box::new(ArgsReader::new(stage.limits));
         if keep == there {
@@ -236,10 +247,6 @@ fn set_properties(row: &mut Row, block: &Block<'_>) -> Changed {
         note(put(&mut tool.locations, locations), Changed::LOCATIONS);
         note(put(&mut tool.input_done, &said.input_done), Changed::INPUT_DONE);
         note(put(&mut tool.is_error, &said.is_error.then_some(true)), Changed::IS_ERROR);
-        if tool.output.is_some() && said.output.is_none() {
-            tool.output = None;
-            note(true, Changed::OUTPUT);
-        }
     }
     changed
 }

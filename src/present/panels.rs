@@ -2,7 +2,7 @@
 
 use crate::json::{JsonWriter, Raw};
 use crate::op::{RowOp, RowSink};
-use crate::row::{Panel, PanelName, write_values};
+use crate::row::{Panel, PanelName, Word, write_values};
 
 /// All panels.
 #[derive(Debug, Default)]
@@ -19,8 +19,8 @@ impl Panels {
     }
 
     /// Sets a value. True if it was another one before.
-    pub fn set(&mut self, name: PanelName, value_name: &'static str, value: Raw) -> bool {
-        let changed = self.panels[name as usize].set(value_name, value);
+    pub fn set(&mut self, name: PanelName, value_name: impl Into<Word>, value: Raw) -> bool {
+        let changed = self.panels[name as usize].set(value_name.into(), value);
         self.pending |= changed;
         changed
     }
@@ -41,7 +41,7 @@ impl Panels {
         }
         for ((panel, shown), name) in self.panels.iter().zip(&mut self.shown).zip(PanelName::ALL) {
             let mut values = panel.values().to_vec();
-            values.retain(|(name, value)| shown.set(name, value.clone()));
+            values.retain(|(name, value)| shown.set(name.clone(), value.clone()));
             if !values.is_empty() {
                 sink.op(RowOp::Panel { name: *name, values: &values });
             }

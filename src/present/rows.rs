@@ -3,7 +3,7 @@
 //! coalesced, and what came to nothing is silent.
 
 use crate::chunk::{Effect, Refusal};
-use crate::json::{ArgsReader, FieldSpan};
+use crate::json::{ArgsReader, FieldSpan, Step};
 use crate::limits::Limits;
 use crate::op::{AppendField, Patch, RowOp, RowSink, utf16_len};
 use crate::row::{Changed, ErrorInfo, FieldNews, Message, Row, RowId, RowKind, RowState, Tool};
@@ -49,6 +49,7 @@ struct Shown {
     ended_at: Option<u64>,
     is_error: Option<bool>,
     input_done: bool,
+    has_output: bool,
     error: Option<Box<ErrorInfo>>,
     text: Extent,
     input: Extent,
@@ -57,8 +58,8 @@ struct Shown {
     /// Of the last field: how far it was shown, and whether it was open.
     field_end: u32,
     field_open: bool,
-    /// That field was shown as closed all the same.
-    field_reopened: bool,
+    /// A field that was shown as closed goes on after all: which one, and how far it was shown.
+    regrown: Option<(usize, u32)>,
     fields_rewritten: bool,
 }
 
@@ -83,6 +84,7 @@ impl Shown {
             ended_at: row.ended_at,
             is_error: tool.and_then(|tool| tool.is_error),
             input_done: tool.is_some_and(|tool| tool.input_done),
+            has_output: tool.is_some_and(|tool| tool.output.is_some()),
             error: row.error.clone(),
             text: extent(row.text.as_ref()),
             input: extent(tool.map(|tool| &tool.input)),
@@ -90,7 +92,7 @@ impl Shown {
             fields: tool.map_or(0, |tool| tool.spans.len()),
             field_end: last.map_or(0, |span| span.shown_end),
             field_open: last.is_some_and(|span| !span.closed),
-            field_reopened: false,
+            regrown: None,
             fields_rewritten: false,
         }
     }
@@ -115,6 +117,42 @@ impl Rows {
 
     pub fn len(&self) -> usize {
         self.order.len()
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// How many ids were given out.
+    pub fn ids(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// So many ids were given out in an earlier life, and are not given out again.
+    pub fn keep_ids(&mut self, ids: u64) {
+        let ids = ids.min(self.most_ids()) as usize;
+        while self.slots.len() < ids {
+            self.slots.push(None);
+        }
+    }
+
+    fn most_ids(&self) -> u64 {
+        // Ids of removed rows cost a word each.
+        (self.limits.rows as u64).saturating_mul(16).min(u64::from(u32::MAX) / 2)
+    }
+
+    /// Adds a row that has its id already, as it stands. None if another has it, or if no row can.
+    pub fn place(&mut self, row: Row) -> Option<()> {
+        let id = row.id;
+        if id.index() as u64 >= self.most_ids() {
+            return None;
+        }
+        self.keep_ids(u64::from(id.get()));
+        let slot = self.slots.get_mut(id.index()).filter(|slot| slot.is_none())?;
+        *slot = Some(Box::new(Slot { row, changed: Changed::NONE, marked: true, shown: None }));
+        self.order.push(id);
+        self.marked.push(id);
+        Some(())
     }
 
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Row> {
@@ -178,29 +216,7 @@ impl Rows {
     #[inline(never)]
     fn push(&mut self, kind: RowKind, state: RowState, fill: &mut dyn FnMut(&mut Row)) -> Option<RowId> {
         let id = RowId::new(u32::try_from(self.slots.len() + 1).ok()?)?;
-        let mut row = Row {
-            id,
-            kind,
-            state,
-            busy: is_busy(state),
-            key: None,
-            parent: None,
-            text: None,
-            message: None,
-            tool: None,
-            bytes: None,
-            quiet_since: None,
-            error: None,
-            question: None,
-            permission: None,
-            images: Vec::new(),
-            files: None,
-            sources: Vec::new(),
-            truncated: false,
-            started_at: None,
-            ended_at: None,
-            meta: Vec::new(),
-        };
+        let mut row = empty_row(id, kind, state);
         fill(&mut row);
         self.slots.push(Some(Box::new(Slot { row, changed: Changed::NONE, marked: true, shown: None })));
         self.order.push(id);
@@ -257,12 +273,17 @@ impl Rows {
         slot.keep_to_cap(whole, Refusal::TextBytes)
     }
 
-    /// Replaces the output of the row's call.
-    pub fn replace_output(&mut self, id: RowId, output: &str) -> Effect {
+    /// Replaces the output of the row's call, of which the first `same` bytes are known to stand.
+    pub fn replace_output(&mut self, id: RowId, output: &str, same: usize) -> Effect {
         let Some(slot) = self.slot(id) else { return Effect::None };
         let Some(tool) = slot.row.tool.as_deref_mut() else { return Effect::None };
         let there = tool.output.as_deref().unwrap_or_default();
-        let keep = common_prefix(there, output);
+        let start = same.min(there.len()).min(output.len());
+        let tails = there.get(start..).zip(output.get(start..));
+        let keep = tails.map_or_else(|| common_prefix(there, output), |(a, b)| start + common_prefix(a, b));
+        if keep == there.len() && keep == output.len() && tool.output.is_some() {
+            return Effect::None;
+        }
         if let Some(shown) = &mut slot.shown {
             shown.output.cut_at(keep, there);
         }
@@ -270,6 +291,19 @@ impl Rows {
             there.truncate(keep);
         }
         self.append_output(id, output.get(keep..).unwrap_or_default())
+    }
+
+    /// The row's call has no output after all.
+    pub fn clear_output(&mut self, id: RowId) -> Effect {
+        let Some(slot) = self.slot(id) else { return Effect::None };
+        let Some(output) = slot.row.tool.as_deref_mut().and_then(|tool| tool.output.take()) else {
+            return Effect::None;
+        };
+        if let Some(shown) = &mut slot.shown {
+            shown.output.cut_at(0, &output);
+        }
+        slot.changed.add(Changed::OUTPUT);
+        Effect::Changed
     }
 
     /// Appends to the arguments of the row's call, up to the cap, and reads them.
@@ -313,43 +347,66 @@ impl Rows {
         self.append_input(id, text, reader)
     }
 
-    /// The same, where the tail that is replaced is what a wire wrote after a value that goes on growing: the fields
-    /// before it, and the start of that value, stand as they were shown.
+    /// The same on a wire that closes what it repeats: where the first value that differs has only grown and those
+    /// after it are as they were, the fields stand as they were shown, and that one goes on.
     pub fn regrow_input(&mut self, id: RowId, keep: usize, text: &str, reader: &mut ArgsReader) -> Effect {
-        let shown = self.slots.get(id.index()).and_then(|slot| slot.as_deref()?.shown.as_ref());
-        let before = shown.map(|shown| (shown.fields, shown.field_end, shown.field_open, shown.fields_rewritten));
-        let tool = self.get(id).and_then(|row| row.tool.as_deref());
-        let old = tool.map(|tool| tool.spans.clone()).unwrap_or_default();
+        let slot = self.slots.get(id.index()).and_then(Option::as_deref);
+        let before = slot.and_then(|slot| Some((slot.shown.as_ref()?, slot.row.tool.as_deref()?)));
+        let before = before.filter(|(shown, _)| !shown.fields_rewritten).map(|(shown, tool)| {
+            let last = (shown.fields, shown.field_end, shown.field_open);
+            (last, shown.regrown, tool.spans.clone(), tool.input.get(keep..).unwrap_or_default().to_owned())
+        });
         let effect = self.replace_input(id, keep, text, reader);
+        let Some(((fields, field_end, field_open), regrown, old, tail)) = before else { return effect };
         let Some(slot) = self.slots.get_mut(id.index()).and_then(Option::as_deref_mut) else { return effect };
-        let (Some(shown), Some(tool), Some((fields, field_end, field_open, false))) =
-            (&mut slot.shown, slot.row.tool.as_deref(), before)
-        else {
-            return effect;
-        };
-        // The field that grows: the first that is another than before.
-        let kept = |old: &FieldSpan| old.shown_end as usize <= keep;
-        let same = old.iter().zip(&tool.spans).take_while(|(old, new)| old == new && kept(old)).count().min(fields);
-        if tool.spans.len() < fields {
+        let (Some(shown), Some(tool)) = (&mut slot.shown, slot.row.tool.as_deref()) else { return effect };
+        let new = &tool.spans;
+        if new.len() < fields || old.len() < fields {
             return effect;
         }
-        let grows = old.get(same).zip(tool.spans.get(same)).filter(|(old, new)| {
-            let half = tool.input.get(old.shown_end.saturating_sub(6) as usize..old.shown_end as usize);
-            let half = half.is_some_and(|escape| escape.starts_with("\\u"));
-            let place = (&old.path, old.kind, old.start) == (&new.path, new.kind, new.start);
-            place && kept(old) && new.shown_end >= old.shown_end && !half
-        });
+        let kept = |old: &FieldSpan| old.shown_end as usize <= keep;
+        let grown = old.iter().zip(new).take_while(|(old, new)| old == new && kept(old)).count();
+        if grown >= fields {
+            (shown.field_end, shown.field_open, shown.regrown) = (field_end, field_open, regrown);
+            shown.fields_rewritten = false;
+            return effect;
+        }
+        // What stands behind the place that grew has moved.
+        let unmoved = |at: u32| (at as usize).checked_sub(keep).and_then(|at| tail.get(at..));
+        let same = |old: &FieldSpan, new: &FieldSpan| {
+            let text = |span: &FieldSpan| tool.input.get(span.start as usize..span.shown_end as usize);
+            let long = old.shown_end.saturating_sub(old.start) as usize;
+            let was = unmoved(old.start).and_then(|text| text.get(..long));
+            let moved = new.start.wrapping_sub(old.start);
+            let path = old.path.len() == new.path.len()
+                && old.path.iter().zip(&new.path).all(|(old, new)| match (old, new) {
+                    (Step::Index(old), Step::Index(new)) => old == new,
+                    (Step::Key { start, end }, Step::Key { start: now, end: now_end }) => {
+                        (start, end) == (now, now_end)
+                            || (start.wrapping_add(moved), end.wrapping_add(moved)) == (*now, *now_end)
+                    }
+                    _ => false,
+                });
+            path && (old.kind, old.closed) == (new.kind, new.closed) && was.is_some() && was == text(new)
+        };
+        let (was, is) = (&old[grown], &new[grown]);
+        let half = tool.input.get(was.shown_end.saturating_sub(6) as usize..was.shown_end as usize);
+        let half = half.is_some_and(|escape| escape.starts_with("\\u"));
+        let place = (&was.path, was.kind, was.start) == (&is.path, is.kind, is.start);
+        let grows = place && kept(was) && is.shown_end >= was.shown_end && !half;
+        let others = old[grown + 1..fields].iter().zip(&new[grown + 1..]).all(|(old, new)| same(old, new));
+        if !grows || !others || regrown.is_some_and(|(index, _)| index != grown) {
+            return effect;
+        }
+        let is_last = grown + 1 == fields;
+        let from = regrown.map_or(if is_last { field_end } else { was.shown_end }, |(_, from)| from);
         shown.fields_rewritten = false;
-        if same == fields {
-            (shown.field_end, shown.field_open) = (field_end, field_open);
-        } else if let Some((old, _)) = grows {
-            let last = same + 1 == fields;
-            shown.fields = same + 1;
-            shown.field_end = if last { field_end } else { old.shown_end };
-            shown.field_open = true;
-            shown.field_reopened |= !last || !field_open;
+        if is_last && field_open {
+            (shown.field_end, shown.field_open) = (field_end, true);
         } else {
-            shown.fields_rewritten = true;
+            shown.regrown = Some((grown, from));
+            let last = &new[fields - 1];
+            (shown.field_end, shown.field_open) = (last.shown_end, !last.closed);
         }
         effect
     }
@@ -442,6 +499,33 @@ impl Rows {
     }
 }
 
+/// A row of which nothing more is known.
+pub(crate) fn empty_row(id: RowId, kind: RowKind, state: RowState) -> Row {
+    Row {
+        id,
+        kind,
+        state,
+        busy: is_busy(state),
+        key: None,
+        parent: None,
+        text: None,
+        message: None,
+        tool: None,
+        bytes: None,
+        quiet_since: None,
+        error: None,
+        question: None,
+        permission: None,
+        images: Vec::new(),
+        files: None,
+        sources: Vec::new(),
+        truncated: false,
+        started_at: None,
+        ended_at: None,
+        meta: Vec::new(),
+    }
+}
+
 /// A row shows a spinner while arguments arrive and while a tool runs; text that streams just grows.
 fn is_busy(state: RowState) -> bool {
     matches!(state, RowState::Preparing | RowState::Running)
@@ -519,24 +603,58 @@ impl Slot {
                 append(AppendField::Input, keep, text);
             }
             match &tool.output {
-                Some(output) if !changed.has(Changed::OUTPUT) => {
+                Some(output) if shown.has_output => {
+                    changed.take_out(Changed::OUTPUT);
                     if let Some((keep, text)) = shown.output.news(output) {
                         append(AppendField::Output, keep, text);
                     }
                 }
-                output => shown.output = Extent { bytes: output.as_ref().map_or(0, String::len), cut: None },
+                output => {
+                    if !shown.has_output && output.is_none() {
+                        changed.take_out(Changed::OUTPUT);
+                    }
+                    shown.has_output = output.is_some();
+                    shown.output = Extent { bytes: output.as_ref().map_or(0, String::len), cut: None };
+                }
             }
             let rewritten = std::mem::take(&mut shown.fields_rewritten);
+            let regrown = shown.regrown.take().filter(|_| !rewritten);
             if rewritten && shown.fields > 0 {
-                (shown.fields, shown.field_open, shown.field_reopened) = (0, false, false);
+                (shown.fields, shown.field_open) = (0, false);
                 let patch = Patch { row, changed: Changed::NONE, fields: news, clear_fields: true };
                 sink.op(RowOp::Update { id, patch });
+            }
+            if let Some((index, from, span)) = regrown.and_then(|(at, from)| Some((at, from, tool.spans.get(at)?))) {
+                let set_closed = |sink: &mut dyn FnMut(RowOp<'_>), closed: bool| {
+                    let at = |is| Some(index).filter(|_| is);
+                    let fields = FieldNews { closed: at(closed), opened: at(!closed), from: usize::MAX };
+                    sink(RowOp::Update {
+                        id,
+                        patch: Patch { row, changed: Changed::FIELDS, fields, clear_fields: false },
+                    });
+                };
+                if span.shown_end > from || !span.closed {
+                    set_closed(&mut |op| sink.op(op), false);
+                    buffer.clear();
+                    span.decode_from(&tool.input, from, buffer);
+                    work += buffer.len();
+                    let field = AppendField::Field(index as u32);
+                    if !buffer.is_empty() {
+                        sink.op(RowOp::Append { id, field, keep: None, text: buffer });
+                    }
+                    if span.closed {
+                        set_closed(&mut |op| sink.op(op), true);
+                    }
+                }
+                if index + 1 == shown.fields {
+                    (shown.field_end, shown.field_open) = (span.shown_end, !span.closed);
+                }
             }
             news = shown.field_news(tool, buffer, |index, text| {
                 work += text.len();
                 sink.op(RowOp::Append { id, field: AppendField::Field(index), keep: None, text });
             });
-            if news.closed.is_some() || news.opened.is_some() || news.from < tool.spans.len() {
+            if news.closed.is_some() || news.from < tool.spans.len() {
                 changed.add(Changed::FIELDS);
             }
         }
@@ -582,7 +700,6 @@ impl Shown {
     /// What is new of the fields: the last field shown may have grown and closed, those after it are new.
     fn field_news(&mut self, tool: &Tool, buffer: &mut String, mut append: impl FnMut(u32, &str)) -> FieldNews {
         let mut news = FieldNews { closed: None, opened: None, from: self.fields };
-        let reopened = std::mem::take(&mut self.field_reopened);
         let last_shown = self.fields.checked_sub(1).filter(|_| self.field_open);
         if let Some((index, span)) = last_shown.and_then(|index| Some((index, tool.spans.get(index)?))) {
             if span.shown_end > self.field_end {
@@ -590,11 +707,7 @@ impl Shown {
                 span.decode_from(&tool.input, self.field_end, buffer);
                 append(index as u32, buffer);
             }
-            match (reopened, span.closed) {
-                (false, true) => news.closed = Some(index),
-                (true, false) => news.opened = Some(index),
-                _ => {}
-            }
+            news.closed = span.closed.then_some(index);
         }
         let last: Option<&FieldSpan> = tool.spans.last();
         self.fields = tool.spans.len();

@@ -58,7 +58,7 @@ impl Markers {
         loop {
             if self.held.is_empty() {
                 let nul = memchr::memchr(0, rest.as_bytes());
-                let (text, after) = rest.split_at(nul.unwrap_or(rest.len()));
+                let (text, after) = rest.split_at_checked(nul.unwrap_or(rest.len())).unwrap_or((rest, ""));
                 *rest = after;
                 if !text.is_empty() {
                     return Some(Piece::Text(Cow::Borrowed(text)));
@@ -84,7 +84,8 @@ impl Markers {
                 }
                 Verdict::Kind | Verdict::Open | Verdict::Count => {
                     let nul = memchr::memchr(0, rest.as_bytes());
-                    let (piece, after) = rest.split_at(nul.map_or(rest.len(), |nul| nul + 1));
+                    let end = nul.map_or(rest.len(), |nul| nul + 1);
+                    let (piece, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
                     if piece.is_empty() {
                         return None;
                     }

@@ -26,6 +26,19 @@ impl JsChatRows {
         Ok(JsChatRows { shared: Shared::new(ChatRows::new(given.options), given.format), locale: given.locale })
     }
 
+    #[wasm_bindgen(skip_typescript)]
+    pub fn restore(snapshot: &JsValue, options: &JsValue) -> Result<JsChatRows, JsValue> {
+        let given = chat_options(options)?;
+        let json = message_json(snapshot)?;
+        let chat = ChatRows::restore(&json, given.options).map_err(|error| type_error(&error.to_string()))?;
+        Ok(JsChatRows { shared: Shared::new(chat, given.format), locale: given.locale })
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn snapshot(&self) -> Result<JsValue, JsValue> {
+        parse(&self.shared.core()?.chat.snapshot_json())
+    }
+
     #[wasm_bindgen(getter, skip_typescript)]
     pub fn locale(&self) -> Option<String> {
         self.locale.clone()

@@ -144,13 +144,14 @@ export type Usage = {
 
 export type RowOp =
   | { op: "insert"; id: number; before: number | null; row: Row }
+  /** `keep`: UTF-16 units of the text that stay before the new ones; absent: all. A text that is absent is empty. */
   | { op: "append"; id: number; field: AppendField; keep?: number; text: string }
   | { op: "update"; id: number; patch: RowPatch }
   | { op: "remove"; id: number }
   | { op: "panel"; name: PanelName; patch: { [key: string]: unknown } }
   | { op: "reset" };
 
-export type FormatName = "openai-chat" | "say" | "api-stream";
+export type FormatName = "openai-chat" | "say" | "api-stream" | "auto";
 
 /** When pending changes are handed out. `"frame"`: the next animation frame; a number: at most every so many milliseconds. */
 export type Cadence = "frame" | number;
@@ -253,9 +254,27 @@ export class ChatStream {
 }
 
 /** One chat. */
+/** A chat that was saved. */
+export interface Snapshot {
+  /** The version of this form. */
+  chatrows: 1;
+  /** How many row ids were given out. */
+  ids: number;
+  rows: Row[];
+  panels: { [name: string]: { [key: string]: unknown } | undefined };
+}
+
 export class ChatRows {
   /** @throws TypeError for an unknown format or option. */
   constructor(options?: ChatOptions);
+  /**
+   * A chat of what `snapshot` gave, without its streams: ids stay, what was under way is interrupted, and a row that
+   * its wire names again by the same key is the same row.
+   * @throws TypeError where `snapshot` is none, or holds more than the caps allow.
+   */
+  static restore(snapshot: Snapshot, options?: ChatOptions): ChatRows;
+  /** The rows and panels as plain data, to be kept as JSON. */
+  snapshot(): Snapshot;
   /** Language of interface text, for renderers; as given to the constructor. */
   readonly locale: string | undefined;
   /** Feeds the default stream; after its end the next push opens another. */

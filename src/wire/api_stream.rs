@@ -289,6 +289,29 @@ impl ApiStream {
     }
 }
 
+/// Whether a record can only be of this format, as far as this format can tell.
+pub(super) fn fits(value: Value<'_>) -> bool {
+    const KINDS: [&str; 13] = [
+        "text",
+        "usage",
+        "reasoning",
+        "thinking_complete",
+        "grounding",
+        "tool_call",
+        "tool_call_start",
+        "tool_call_delta",
+        "tool_call_end",
+        "tool_call_partial",
+        "tool_preparing",
+        "response_metadata",
+        "assistantMessageContent",
+    ];
+    let named = value.get("type").str().is_some_and(|kind| KINDS.iter().any(|known| kind == **known));
+    let block = value.at(0).get("type").str();
+    let blocks = block.is_some_and(|kind| ["text", "tool_use", "reasoning"].iter().any(|known| kind == **known));
+    (named || blocks || value.get("assistantMessageContent").is_array()) && value.get("ts").is_null()
+}
+
 impl RecordDecoder for ApiStream {
     fn record(&mut self, value: Value<'_>, sink: &mut dyn ChunkSink) -> Outcome {
         const BLOCKS: &str = "assistantMessageContent";
@@ -411,8 +434,7 @@ impl Announced {
         let Some(place) = named.or_else(|| (self.rows.len() == 1).then_some(0)) else { return false };
         // Not taken away: a replay of the stream must not bring it back.
         let row = self.rows.remove(place);
-        let block = Block::new(RowKind::ToolPreparing, RowState::Done);
-        sink.chunk(Chunk::Block { key: &row.key, before: None, block: &block });
+        sink.chunk(Chunk::BlockEnd { key: &row.key, state: RowState::Done });
         true
     }
 

@@ -155,8 +155,7 @@ impl BlockArray {
                 RowKind::Tool => RowState::Interrupted,
                 _ => RowState::Done,
             };
-            let block = Block::new(known.kind, state);
-            effect = effect.and(sink.chunk(Chunk::Block { key: &known.key, before: None, block: &block }));
+            effect = effect.and(sink.chunk(Chunk::BlockEnd { key: &known.key, state }));
         }
         effect
     }

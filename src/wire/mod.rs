@@ -2,6 +2,7 @@
 //! decides the framing, finds records however they are cut, hands them to the format's decoder and keeps count.
 
 mod api_stream;
+mod auto;
 mod block_array;
 mod calls;
 mod openai_chat;
@@ -16,6 +17,7 @@ use crate::chunk::{CallNumber, Chunk, ChunkSink, Effect, Usage};
 use crate::fault::{Fault, Tally};
 use crate::json::{JsonStr, ReadErrorKind, Tape, Value, skip_space};
 use crate::limits::Limits;
+use auto::Held;
 use openai_chat::OpenAiChat;
 use sse::{Frame, Sse};
 use template::{Shape, Templates};
@@ -30,11 +32,13 @@ pub enum Format {
     Say,
     /// The extension-side chunks of a coding agent, and its block arrays.
     ApiStream,
+    /// Whichever of the others fits: records are held until one fits exactly one format, at most 16 of them or 64 KiB.
+    Auto,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: &[Format] = &[Format::OpenAiChat, Format::Say, Format::ApiStream];
+    pub const ALL: &[Format] = &[Format::OpenAiChat, Format::Say, Format::ApiStream, Format::Auto];
 
     /// The format's name in options.
     pub fn name(self) -> &'static str {
@@ -42,6 +46,7 @@ impl Format {
             Format::OpenAiChat => "openai-chat",
             Format::Say => "say",
             Format::ApiStream => "api-stream",
+            Format::Auto => "auto",
         }
     }
 
@@ -50,7 +55,7 @@ impl Format {
     /// ```
     /// use chatrows::Format;
     /// assert_eq!(Format::named("openai-chat"), Ok(Format::OpenAiChat));
-    /// let error = "unknown format x; the formats are: openai-chat, say, api-stream";
+    /// let error = "unknown format x; the formats are: openai-chat, say, api-stream, auto";
     /// assert_eq!(Format::named("x").unwrap_err(), error);
     /// ```
     ///
@@ -105,7 +110,7 @@ impl Target {
 }
 
 /// A format whose records are read one by one, each in its whole.
-pub(crate) trait RecordDecoder: std::fmt::Debug {
+pub(crate) trait RecordDecoder {
     /// Reads one record.
     fn record(&mut self, value: Value<'_>, sink: &mut dyn ChunkSink) -> Outcome;
     /// No more input comes.
@@ -177,17 +182,34 @@ struct Reader {
 }
 
 /// The decoder of the stream's format.
-#[derive(Debug)]
 enum Decoders {
     Shortcut(OpenAiChat),
     Plain(Box<dyn RecordDecoder>),
+    Undecided(Box<Held>),
+}
+
+impl std::fmt::Debug for Decoders {
+    // A derived one would carry every decoder's into the module, by way of the trait object.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Decoder")
+    }
 }
 
 impl Decoders {
+    fn new(format: Format, limits: &Limits) -> Self {
+        match format {
+            Format::OpenAiChat => Decoders::Shortcut(OpenAiChat::new(limits.open_blocks)),
+            Format::Say => Decoders::Plain(Box::new(say::Say::new(limits))),
+            Format::ApiStream => Decoders::Plain(Box::new(api_stream::ApiStream::new(limits))),
+            Format::Auto => Decoders::Undecided(Box::new(Held::new(limits))),
+        }
+    }
+
     fn record(&mut self, value: Value<'_>, sink: &mut impl ChunkSink) -> (Outcome, Option<Shape>) {
         match self {
             Decoders::Shortcut(decoder) => decoder.record(value, sink),
             Decoders::Plain(decoder) => (decoder.record(value, sink), None),
+            Decoders::Undecided(_) => (Outcome::Skipped, None),
         }
     }
 
@@ -195,6 +217,7 @@ impl Decoders {
         match self {
             Decoders::Shortcut(decoder) => decoder.finish(sink),
             Decoders::Plain(decoder) => decoder.finish(sink),
+            Decoders::Undecided(_) => {}
         }
     }
 }
@@ -207,11 +230,7 @@ struct Preamble {
 
 impl Input {
     fn new(format: Format, limits: &Limits) -> Self {
-        let decoder = match format {
-            Format::OpenAiChat => Decoders::Shortcut(OpenAiChat::new(limits.open_blocks)),
-            Format::Say => Decoders::Plain(Box::new(say::Say::new(limits))),
-            Format::ApiStream => Decoders::Plain(Box::new(api_stream::ApiStream::new(limits))),
-        };
+        let decoder = Decoders::new(format, limits);
         let tape = || Tape::with_caps(limits.nesting, limits.record_values);
         Input {
             limits: *limits,
@@ -290,6 +309,7 @@ impl Input {
         if reader.late {
             return;
         }
+        reader.give_up(sink);
         reader.decoder.finish(sink);
         reader.late = true;
     }
@@ -318,6 +338,7 @@ impl Input {
     /// The stream was aborted: what is held will never be whole.
     pub fn abort(&mut self, sink: &mut impl StreamSink) {
         self.reader.tell_preamble(sink);
+        self.reader.give_up(sink);
         self.reader.late = true;
     }
 
@@ -537,10 +558,40 @@ impl Reader {
         }
     }
 
+    /// Decides which format the stream has, if the record that the tape holds shows it; else the record is held.
+    fn decide(&mut self, text: &str, start: u64, sink: &mut impl StreamSink) -> bool {
+        let Decoders::Undecided(held) = &mut self.decoder else { return true };
+        let Some(format) = auto::fitting(self.tape.record(text).root()) else {
+            if !held.keep(text, start) {
+                self.give_up(sink);
+            }
+            return false;
+        };
+        let (records, limits) = (held.take(), held.limits);
+        self.decoder = Decoders::new(format, &limits);
+        for (record, start) in records {
+            if self.tape.read(&record).is_ok() {
+                self.read_indexed(&record, record.as_bytes(), start, sink);
+            }
+        }
+        self.tape.read(text).is_ok()
+    }
+
+    /// No format is known for what is held.
+    fn give_up(&mut self, sink: &mut impl StreamSink) {
+        let Decoders::Undecided(held) = &mut self.decoder else { return };
+        for (record, start) in held.take() {
+            self.count(Outcome::Faulted("format-undecided"), record.as_bytes(), start, sink);
+        }
+    }
+
     /// Hands the record that the tape holds to the decoder.
     fn read_indexed(&mut self, text: &str, bytes: &[u8], start: u64, sink: &mut impl StreamSink) -> Option<Shape> {
         if !self.late {
             self.tell_preamble(sink);
+            if !self.decide(text, start, sink) {
+                return None;
+            }
         }
         let record = self.tape.record(text);
         let value = record.root();

@@ -497,6 +497,12 @@ impl OpenAiChat {
     }
 }
 
+/// Whether a record can only be of this format, as far as this format can tell.
+pub(super) fn fits(value: Value<'_>) -> bool {
+    let named = value.get("object").str().is_some_and(|object| object.raw().starts_with("chat.completion"));
+    named || value.get("choices").is_array()
+}
+
 impl Decoder for OpenAiChat {
     fn record(&mut self, value: Value<'_>, sink: &mut impl ChunkSink) -> (Outcome, Option<Shape>) {
         let mut record = Record::default();

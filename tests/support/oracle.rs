@@ -156,7 +156,8 @@ fn append(row: &mut Value, op: &Value) -> Result<(), String> {
             &mut field["text"]
         }
     };
-    let before = text(field)?;
+    // A text that is absent is empty.
+    let before = if field.is_null() { String::new() } else { text(field)? };
     let new = text(&op["text"])?;
     let after = match op.get("keep") {
         None if new.is_empty() => return Err("appends nothing".into()),

@@ -14,7 +14,9 @@ use serde_json::Value;
 /// ```
 ///
 /// and after that, where they apply: `truncated`, `choice 1`, `parent 3`, `sources a b`, `images a`, `output "…"`,
-/// `wrong` (the output is an error), `quiet`.
+/// `wrong` (the output is an error), `quiet`. Rows of wires that name them: `tool-preparing preparing write_to_file
+/// 1.3 KB`, `retry running say.retry attempt=1 max=3`, `question pending "…" (a | b) answer "a"`, `may` where the
+/// reader is asked for permission.
 pub fn lines(rows: &Value) -> String {
     rows.as_array().into_iter().flatten().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -43,6 +45,10 @@ fn line(row: &Value) -> String {
         words.extend([text(&row["message"]["params"]["name"]), text(&row["bytes"]["label"])]);
     } else if let Some(message) = row.get("message") {
         words.push(text(&message["key"]));
+        if words[0] == "retry" {
+            let params = message["params"].as_object().into_iter().flatten();
+            words.extend(params.map(|(name, value)| format!("{name}={}", text(value))));
+        }
     }
     if let Some(error) = row.get("error") {
         words.extend(error.get("code").map(|code| format!("!{}", text(code))));
@@ -56,6 +62,19 @@ fn line(row: &Value) -> String {
         }
     }
     words.extend(row.get("text").map(Value::to_string));
+    if let Some(question) = row.get("question") {
+        if let Some(options) = question["options"].as_array() {
+            words.push(format!(
+                "({})",
+                options.iter().map(|option| text(&option["label"])).collect::<Vec<_>>().join(" | ")
+            ));
+        }
+        words.extend(question.get("answer").map(|answer| format!("answer {answer}")));
+    }
+    words.extend(row.get("permission").map(|_| "may".to_owned()));
+    for file in row["files"].as_array().into_iter().flatten() {
+        words.push(format!("file {}", text(&file["name"])));
+    }
     for name in ["sources", "images"] {
         if let Some(list) = row.get(name).and_then(Value::as_array) {
             words.push(name.into());

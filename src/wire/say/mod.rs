@@ -1,0 +1,602 @@
+//! Say/ask messages, as coding-agent extensions post them to their webviews: in any envelope, in any order, again and
+//! again. The messages are kept by key, only what is fresher changes one, and each change is told as the block that
+//! the message's row has become (`rows`). Facts: say-messages, tool-preparing §8, tagged-text §3.
+
+mod kinds;
+mod output;
+mod rows;
+
+use std::borrow::Cow;
+
+use super::{Outcome, RecordDecoder};
+use crate::chunk::{Chunk, ChunkSink, Effect};
+use crate::json::{JsonStr, Tape, Value};
+use crate::limits::Limits;
+use kinds::{KINDS, Shape};
+use output::Output;
+use rows::Spent;
+
+/// A message's place: its time in ms, and its kind where the time alone is no identity.
+type Key = (u64, u8);
+
+/// The decoder.
+#[derive(Debug)]
+pub(super) struct Say {
+    messages: Messages,
+    /// Messages that collect others, by what they collect; in order.
+    heads: [Vec<Key>; 4],
+    /// The last message that stands for itself.
+    tip: Option<Key>,
+    /// Messages of which the row depends on what follows.
+    unsettled: Vec<Key>,
+    /// Messages to tell of, again or for the first time.
+    dirty: Vec<Key>,
+    /// In the order of their ids.
+    stream_blocks: Vec<(Box<str>, Key)>,
+    epoch: Option<u64>,
+    /// Whole states so far.
+    states: u32,
+    /// Something has come since the state that opened the chat.
+    live: bool,
+    spent: Spent,
+    /// For a message's body, and for a state that is JSON inside JSON.
+    body: Tape,
+    state: Tape,
+    max_messages: usize,
+}
+
+/// Messages in the order of their keys: new ones come last nearly always, so that a sorted list is the smallest thing
+/// that is fast.
+#[derive(Debug, Default)]
+struct Messages {
+    list: Vec<(Key, Box<Message>)>,
+}
+
+impl Messages {
+    #[inline(never)]
+    fn find(&self, key: Key) -> Result<usize, usize> {
+        match self.list.last() {
+            Some((last, _)) if *last < key => Err(self.list.len()),
+            _ => self.list.binary_search_by(|(known, _)| known.cmp(&key)),
+        }
+    }
+
+    fn get(&self, key: Key) -> Option<&Message> {
+        self.find(key).ok().and_then(|place| self.list.get(place)).map(|(_, message)| &**message)
+    }
+
+    fn get_mut(&mut self, key: Key) -> Option<&mut Message> {
+        self.find(key).ok().and_then(|place| self.list.get_mut(place)).map(|(_, message)| &mut **message)
+    }
+
+    fn put(&mut self, key: Key, message: Message) {
+        match self.find(key) {
+            Ok(place) => *self.list[place].1 = message,
+            Err(place) => self.list.insert(place, (key, Box::new(message))),
+        }
+    }
+
+    /// Those after the key.
+    #[inline(never)]
+    fn after(&self, key: Key) -> &[(Key, Box<Message>)] {
+        let place = self.find(key).map_or_else(|place| place, |place| place + 1);
+        self.list.get(place..).unwrap_or_default()
+    }
+
+    /// Those before the key.
+    fn before(&self, key: Key) -> &[(Key, Box<Message>)] {
+        let place = self.find(key).unwrap_or_else(|place| place);
+        self.list.get(..place).unwrap_or_default()
+    }
+}
+
+/// Puts a key into its place in a sorted list that has it once.
+#[inline(never)]
+fn put_key(keys: &mut Vec<Key>, key: Key) {
+    if let Err(place) = keys.binary_search(&key) {
+        keys.insert(place, key);
+    }
+}
+
+#[inline(never)]
+fn drop_key(keys: &mut Vec<Key>, key: Key) {
+    if let Ok(place) = keys.binary_search(&key) {
+        keys.remove(place);
+    }
+}
+
+/// What is known of one message.
+#[derive(Debug, Default)]
+struct Message {
+    kind: u8,
+    text: String,
+    partial: bool,
+    seq: Option<u64>,
+    images: Vec<String>,
+    files: Vec<String>,
+    /// The ask was answered, or approved by itself.
+    answered: bool,
+    /// The command has ended.
+    completed: bool,
+    /// The whole state that told of it last; 0: a single message has since.
+    state: u32,
+    /// It came with the state that opened the chat.
+    loaded: bool,
+    /// It has a row.
+    shown: bool,
+    /// The first of the run of reading tools it belongs to.
+    group: Option<Key>,
+    /// What others add to its row.
+    output: Option<Box<Output>>,
+    spent: Spent,
+}
+
+impl Message {
+    fn shape(&self) -> Shape {
+        KINDS[usize::from(self.kind)].shape
+    }
+}
+
+/// One message as an envelope brings it.
+struct Said<'a> {
+    time: u64,
+    kind: u8,
+    text: Cow<'a, str>,
+    partial: bool,
+    seq: Option<u64>,
+    epoch: Option<u64>,
+    value: Value<'a>,
+}
+
+/// What one record did.
+struct News<'a> {
+    effect: Option<Effect>,
+    fault: Option<&'static str>,
+    sink: &'a mut dyn ChunkSink,
+}
+
+impl News<'_> {
+    fn tell(&mut self, chunk: Chunk<'_>) {
+        let effect = self.sink.chunk(chunk);
+        self.effect = Some(self.effect.map_or(effect, |before| before.and(effect)));
+    }
+}
+
+impl Say {
+    pub fn new(limits: &Limits) -> Self {
+        let tape = || Tape::with_caps(limits.nesting, limits.record_values);
+        Say {
+            messages: Messages::default(),
+            heads: Default::default(),
+            tip: None,
+            unsettled: Vec::new(),
+            dirty: Vec::new(),
+            stream_blocks: Vec::new(),
+            epoch: None,
+            states: 0,
+            live: false,
+            spent: Spent::default(),
+            body: tape(),
+            state: tape(),
+            max_messages: limits.rows.saturating_mul(2),
+        }
+    }
+
+    /// Finds the messages in an envelope. False: it is none of ours.
+    fn read(&mut self, value: Value<'_>, news: &mut News<'_>) -> bool {
+        if value.is_array() {
+            return self.read_state(value, false, news);
+        }
+        match &*word(value.get("type")) {
+            "state" => match list(value.get("state")) {
+                Some(messages) => self.read_state(messages, false, news),
+                None => false,
+            },
+            "grpc_response" => {
+                let message = value.get("grpc_response").get("message");
+                let Some(json) = message.get("stateJson").str() else { return self.read_single(message, true, news) };
+                let mut tape = std::mem::take(&mut self.state);
+                let json = json.text();
+                let known = match tape.read(&json) {
+                    Ok(state) => list(state.root()).is_none_or(|messages| self.read_state(messages, false, news)),
+                    Err(_) => {
+                        news.fault = Some("state");
+                        true
+                    }
+                };
+                self.state = tape;
+                known
+            }
+            _ => {
+                let wrapped = ["clineMessage", "shoferMessage", "rooMessage"].map(|name| value.get(name));
+                let message = wrapped.into_iter().find(|message| message.is_object()).unwrap_or(value);
+                self.read_single(message, false, news)
+            }
+        }
+    }
+
+    fn read_single(&mut self, value: Value<'_>, grpc: bool, news: &mut News<'_>) -> bool {
+        let Some(said) = read_message(value, grpc) else { return false };
+        if self.is_stale(said.epoch, news) {
+            return true;
+        }
+        let key = self.apply(&said, None, news);
+        if let Some(message) = key.and_then(|key| self.messages.get_mut(key)) {
+            message.state = 0;
+            if std::mem::take(&mut message.loaded) {
+                key.into_iter().for_each(|key| put_key(&mut self.dirty, key));
+            }
+        }
+        self.tell(true, news);
+        true
+    }
+
+    /// A whole state: it adds and refreshes; what an earlier state held and this one does not is gone, unless a
+    /// single message has told of it since.
+    fn read_state(&mut self, messages: Value<'_>, grpc: bool, news: &mut News<'_>) -> bool {
+        let said = |value| read_message(value, grpc);
+        let count = messages.items().count();
+        let epoch = messages.items().filter_map(|value| said(value)?.epoch).max();
+        if count > 0 && messages.items().all(|value| said(value).is_none()) {
+            return false;
+        }
+        if self.is_stale(epoch, news) {
+            return true;
+        }
+        let load = self.messages.list.is_empty();
+        let last_known = self.messages.list.last().map(|(key, _)| *key);
+        self.states += 1;
+        let (mut first, mut fresh) = (None, 0);
+        for said in messages.items().filter_map(said) {
+            first = Some(first.unwrap_or(said.time).min(said.time));
+            let before = self.messages.list.len();
+            let Some(key) = self.apply(&said, Some(load), news) else { continue };
+            fresh += self.messages.list.len() - before;
+            if let Some(message) = self.messages.get_mut(key) {
+                message.state = self.states;
+            }
+        }
+        // A state that begins after all there was, and holds none of it, is another conversation.
+        let seen = self.messages.list.iter().filter(|(_, message)| message.state == self.states).count();
+        let another = seen == fresh && first.zip(last_known).is_some_and(|(first, last)| first > last.0);
+        let gone = |message: &Message| message.state != self.states && (another || message.state != 0);
+        let gone: Vec<Key> =
+            self.messages.list.iter().filter(|(_, message)| gone(message)).map(|(key, _)| *key).collect();
+        if !gone.is_empty() {
+            self.remove(&gone, news);
+        }
+        self.tell(!load, news);
+        true
+    }
+
+    /// Whether it belongs to a conversation that is over. A newer one clears what there is.
+    fn is_stale(&mut self, epoch: Option<u64>, news: &mut News<'_>) -> bool {
+        let Some(epoch) = epoch else { return false };
+        if self.epoch.is_some_and(|known| epoch < known) {
+            return true;
+        }
+        if self.epoch.replace(epoch).is_some_and(|known| epoch > known) {
+            self.messages.list.clear();
+            self.heads = Default::default();
+            self.unsettled.clear();
+            self.stream_blocks.clear();
+            self.tip = None;
+            self.spent = Spent::default();
+            news.tell(Chunk::RemoveAll);
+        }
+        false
+    }
+
+    fn remove(&mut self, gone: &[Key], news: &mut News<'_>) {
+        self.messages.list.retain(|(key, message)| {
+            let stays = gone.binary_search(key).is_err();
+            if !stays {
+                self.spent.take(&message.spent);
+                if message.shown {
+                    news.tell(Chunk::Remove { key: &rows::key_text(*key) });
+                }
+            }
+            stays
+        });
+        // Rare: everything may depend on what is no more.
+        for key in gone {
+            drop_key(&mut self.unsettled, *key);
+            self.heads.iter_mut().for_each(|heads| drop_key(heads, *key));
+        }
+        self.stream_blocks.retain(|(_, key)| gone.binary_search(key).is_err());
+        let own = self.messages.list.iter().rev().find(|(_, message)| !message.shape().is_aside());
+        self.tip = own.map(|(key, _)| *key);
+        for head in self.heads.concat() {
+            self.rejoin(head);
+        }
+        self.dirty = self.messages.list.iter().map(|(key, _)| *key).collect();
+    }
+
+    /// Takes a message; answers with its key, whether or not it was news. None: a cap kept it out. `load`: it came
+    /// with a whole state, which opened the chat or not.
+    fn apply(&mut self, said: &Said<'_>, load: Option<bool>, news: &mut News<'_>) -> Option<Key> {
+        let shape = KINDS[usize::from(said.kind)].shape;
+        let (by_time, by_kind) = ((said.time, 0), (said.time, said.kind + 1));
+        let counted = said.seq.is_some() || said.epoch.is_some();
+        let block = said.value.get("streamBlockId").str().filter(|id| !id.is_empty()).map(JsonStr::text);
+        let same_kind = |key: Key| self.messages.get(key).is_some_and(|message| message.kind == said.kind);
+        let known = block.as_deref().map(|id| self.stream_blocks.binary_search_by(|(known, _)| (**known).cmp(id)));
+        let key = match known {
+            Some(Ok(place)) => self.stream_blocks[place].1,
+            _ if counted && !same_kind(by_kind) => by_time,
+            _ if !counted && same_kind(by_time) => by_time,
+            _ => by_kind,
+        };
+        if let Some(message) = self.messages.get_mut(key) {
+            if !message.is_older_than(said, load.is_some()) {
+                return Some(key);
+            }
+            let was = message.shape();
+            if !message.take(said) {
+                return Some(key);
+            }
+            if was != shape {
+                drop_key(&mut self.heads[head_index(was)], key);
+            }
+        } else {
+            if self.messages.list.len() >= self.max_messages {
+                news.effect = Some(Effect::Refused(crate::chunk::Refusal::Rows));
+                return None;
+            }
+            let mut message = Message { loaded: load == Some(true), ..Message::default() };
+            message.take(said);
+            self.messages.put(key, message);
+            if let (Some(id), Some(Err(place))) = (block, known) {
+                self.stream_blocks.insert(place, (id.into(), key));
+            }
+            self.arrange(key, shape);
+        }
+        if shape.is_head() {
+            put_key(&mut self.heads[head_index(shape)], key);
+        }
+        let head = self.head_of(key, shape);
+        if let Some(head) = head {
+            self.join(head, key);
+        }
+        put_key(&mut self.dirty, head.unwrap_or(key));
+        Some(key)
+    }
+
+    /// A new message took its place among the others: what depends on its neighbours is told again.
+    fn arrange(&mut self, key: Key, shape: Shape) {
+        if shape.is_head() {
+            put_key(&mut self.heads[head_index(shape)], key);
+            if !self.messages.after(key).is_empty() {
+                // What follows was another's, or nobody's.
+                let before = self.head_before(head_index(shape), key);
+                before.into_iter().chain([key]).for_each(|head| self.rejoin(head));
+                let parts = self.parts_of(key);
+                before.into_iter().chain(parts).for_each(|key| put_key(&mut self.dirty, key));
+            }
+        }
+        if shape.is_aside() {
+            return;
+        }
+        let next = self.messages.after(key).iter().find(|(_, message)| !message.shape().is_aside());
+        let next = next.map(|(key, _)| *key);
+        next.iter().chain(&self.unsettled).for_each(|key| put_key(&mut self.dirty, *key));
+        if self.tip.is_none_or(|tip| tip < key) {
+            self.tip = Some(key);
+        }
+    }
+
+    #[inline(never)]
+    fn head_before(&self, index: usize, key: Key) -> Option<Key> {
+        let place = self.heads[index].partition_point(|head| *head < key);
+        self.heads[index].get(place.checked_sub(1)?).copied()
+    }
+
+    /// The message to whose row this one belongs.
+    fn head_of(&self, key: Key, shape: Shape) -> Option<Key> {
+        let head = if shape == Shape::McpStarted { Shape::Mcp } else { shape.head()? };
+        self.head_before(head_index(head), key)
+    }
+
+    /// The messages that belong to the row of `head`.
+    fn parts_of(&self, head: Key) -> Vec<Key> {
+        let Some(shape) = self.messages.get(head).map(Message::shape) else { return Vec::new() };
+        let heads = &self.heads[head_index(shape)];
+        let next = heads.get(heads.partition_point(|known| *known <= head)).copied();
+        let mut parts = Vec::new();
+        for (key, message) in self.messages.after(head) {
+            if next.is_some_and(|next| *key > next) {
+                break;
+            }
+            if self.head_of(*key, message.shape()) == Some(head) {
+                parts.push(*key);
+            }
+        }
+        parts
+    }
+
+    /// A part of the row of `head` is new or has grown.
+    fn join(&mut self, head: Key, part: Key) {
+        let Some(message) = self.messages.get_mut(part) else { return };
+        let (text, shape) = (std::mem::take(&mut message.text), message.shape());
+        let mut joined = true;
+        if let Some(head) = self.messages.get_mut(head) {
+            let output = head.output.get_or_insert_default();
+            match shape {
+                Shape::McpStarted => output.started = true,
+                Shape::Finished => output.body.clone_from(&text),
+                _ => joined = output.put(part, &text),
+            }
+        }
+        if let Some(message) = self.messages.get_mut(part) {
+            message.text = text;
+        }
+        if !joined {
+            self.rejoin(head);
+        }
+    }
+
+    /// Collects the parts of the row of `head` anew.
+    fn rejoin(&mut self, head: Key) {
+        let parts = self.parts_of(head);
+        if let Some(message) = self.messages.get_mut(head) {
+            message.output = None;
+        }
+        for part in parts {
+            self.join(head, part);
+        }
+        put_key(&mut self.dirty, head);
+    }
+
+    /// Tells of all that is dirty. `live`: the other side may be at work.
+    fn tell(&mut self, live: bool, news: &mut News<'_>) {
+        self.live |= live && !self.dirty.is_empty();
+        while !self.dirty.is_empty() {
+            let dirty = std::mem::take(&mut self.dirty);
+            for key in dirty {
+                self.show(key, news);
+            }
+        }
+        let last = self.messages.list.last();
+        let at_work = self.live && last.is_some_and(|(_, last)| is_at_work(last));
+        news.tell(Chunk::AtWork(at_work));
+    }
+}
+
+/// Whether more is to come after this message, the last one.
+fn is_at_work(last: &Message) -> bool {
+    let kind = &KINDS[usize::from(last.kind)];
+    match kind.shape {
+        Shape::Completion => false,
+        Shape::Started => !last.spent.is_over(),
+        // The agent goes on while a command runs.
+        Shape::Output => true,
+        _ => !kind.ask || last.partial || last.answered,
+    }
+}
+
+impl RecordDecoder for Say {
+    fn record(&mut self, value: Value<'_>, sink: &mut dyn ChunkSink) -> Outcome {
+        let mut news = News { effect: None, fault: None, sink };
+        let known = self.read(value, &mut news);
+        match (news.fault, news.effect) {
+            (Some(reason), _) => Outcome::Faulted(reason),
+            (None, Some(Effect::Refused(refusal))) => Outcome::Faulted(refusal.code()),
+            (None, Some(Effect::Changed)) => Outcome::Applied,
+            _ if known => Outcome::NoOp,
+            _ => Outcome::Skipped,
+        }
+    }
+
+    fn finish(&mut self, _sink: &mut dyn ChunkSink) {}
+}
+
+impl Message {
+    /// Whether what is said is fresher: by its count where there is one; else what is final is fresher than what is
+    /// partial, and text only grows.
+    fn is_older_than(&self, said: &Said<'_>, whole: bool) -> bool {
+        if let (Some(known), Some(now)) = (self.seq, said.seq)
+            && known != now
+        {
+            return now > known;
+        }
+        if self.partial != said.partial {
+            return self.partial;
+        }
+        if self.shape().is_latest() && !whole {
+            return true;
+        }
+        (self.text.len(), self.text.as_str()) <= (said.text.len(), &said.text)
+    }
+
+    /// Becomes what is said; false where it was that before.
+    fn take(&mut self, said: &Said<'_>) -> bool {
+        let flag = |name: &str| said.value.get(name).bool() == Some(true);
+        let answered = self.answered || flag("isAnswered") || flag("autoApproved");
+        let completed = self.completed || flag("commandCompleted");
+        let now = (said.kind, said.partial, answered, completed);
+        let mut changed = (self.kind, self.partial, self.answered, self.completed) != now;
+        (self.kind, self.partial, self.answered, self.completed) = now;
+        self.seq = said.seq.or(self.seq);
+        if self.text != said.text {
+            self.text.clear();
+            self.text.push_str(&said.text);
+            changed = true;
+        }
+        for (known, name) in [(&mut self.images, "images"), (&mut self.files, "files")] {
+            let texts = || said.value.get(name).items().filter_map(Value::str);
+            let same = texts().count() == known.len() && texts().zip(known.iter()).all(|(text, known)| text == **known);
+            if !same {
+                *known = texts().map(|text| text.text().into_owned()).collect();
+                changed = true;
+            }
+        }
+        changed
+    }
+}
+
+/// Whether a record can only be of this format, as far as this format can tell.
+pub(super) fn fits(value: Value<'_>) -> bool {
+    let first = value.at(0);
+    let wrapped = ["clineMessage", "shoferMessage", "rooMessage"].iter().any(|name| value.get(name).is_object());
+    wrapped
+        || list(value.get("state")).is_some()
+        || value.get("grpc_response").is_object()
+        || read_message(if first.exists() { first } else { value }, false).is_some()
+}
+
+fn read_message(value: Value<'_>, grpc: bool) -> Option<Said<'_>> {
+    let time = whole(value.get("ts"))?;
+    let family = value.get("type");
+    let ask = match (&*word(family), family.u64()) {
+        ("ask" | "ASK", _) | (_, Some(0)) => true,
+        ("say" | "SAY", _) | (_, Some(1)) => false,
+        ("", None) if grpc => true,
+        ("", None) => value.get("say").is_null(),
+        _ => return None,
+    };
+    let kind = value.get(if ask { "ask" } else { "say" });
+    let kind = match (kind.str(), kind.u64()) {
+        (Some(name), _) => kinds::named(ask, &name.text())?,
+        (_, Some(number)) => kinds::numbered(ask, number)?,
+        _ if grpc => kinds::numbered(ask, 0)?,
+        _ => return None,
+    };
+    let mut text = value.get("text").str().map(JsonStr::text).unwrap_or_default();
+    if text.is_empty() && KINDS[usize::from(kind)].shape == Shape::Reasoning {
+        text = value.get("reasoning").str().map(JsonStr::text).unwrap_or_default();
+    }
+    Some(Said {
+        time,
+        kind,
+        text,
+        partial: value.get("partial").bool() == Some(true),
+        seq: whole(value.get("seq")),
+        epoch: whole(value.get("epoch")),
+        value,
+    })
+}
+
+/// A whole number, as such or in digits: a host that writes 64 bits as JSON writes a string.
+fn whole(value: Value<'_>) -> Option<u64> {
+    value.u64().or_else(|| value.str()?.raw().parse().ok())
+}
+
+fn word(value: Value<'_>) -> Cow<'_, str> {
+    value.str().map(JsonStr::text).unwrap_or_default()
+}
+
+fn list(state: Value<'_>) -> Option<Value<'_>> {
+    ["clineMessages", "shoferMessages", "rooMessages"]
+        .map(|name| state.get(name))
+        .into_iter()
+        .find(|list| list.is_array())
+}
+
+fn head_index(shape: Shape) -> usize {
+    match shape {
+        Shape::Command => 0,
+        Shape::Hook => 1,
+        Shape::Mcp => 2,
+        _ => 3,
+    }
+}

@@ -1,0 +1,147 @@
+//! Chats that are saved and restored.
+
+#![cfg(not(target_arch = "wasm32"))]
+
+mod support;
+
+use chatrows::{ChatRows, Format, Limits, Options, RowId, ToolRef};
+use serde_json::{Value, json};
+use support::{Chat, call, chat_of, content, end, lines, sse, values};
+
+fn rows(chat: &ChatRows) -> Value {
+    serde_json::from_str(&chat.rows_json()).unwrap()
+}
+
+fn restored(chat: &ChatRows) -> ChatRows {
+    ChatRows::restore(&chat.snapshot_json(), Options::default()).unwrap()
+}
+
+fn refuses(snapshot: &Value, reason: &str) {
+    let error = ChatRows::restore(&snapshot.to_string(), Options::default()).unwrap_err().to_string();
+    assert!(error.contains(reason), "{error}");
+}
+
+/// A chat with a row of nearly every kind.
+fn full() -> Chat {
+    let mut chat = chat_of(Format::Say, Options::default());
+    for message in [
+        json!({"ts": 1, "type": "say", "say": "task", "text": "do it", "files": ["a"]}),
+        json!({"ts": 2, "type": "say", "say": "tool", "text": json!({"tool": "readFile", "path": "a"}).to_string()}),
+        json!({"ts": 3, "type": "say", "say": "error_retry", "text": json!({"attempt": 1, "failed": true}).to_string()}),
+        json!({"ts": 4, "type": "ask", "ask": "api_req_failed", "text": "503"}),
+        json!({"ts": 5, "type": "ask", "ask": "followup", "text": json!({"question": "?", "options": ["a"]}).to_string()}),
+        json!({"ts": 6, "type": "say", "say": "task_progress", "text": "- [x] a"}),
+    ] {
+        chat.chat.push_message(chat.stream, &message.to_string());
+    }
+    chat
+}
+
+#[test]
+fn a_restored_chat_has_the_same_rows_and_panels() {
+    let mut chat = full();
+    chat.finish();
+    let again = restored(&chat.chat);
+    assert_eq!(rows(&again), chat.rows());
+    assert_eq!(again.panels_json(), chat.chat.panels_json());
+    assert_eq!(again.snapshot_json(), chat.chat.snapshot_json());
+}
+
+#[test]
+fn listeners_of_a_restored_chat_hear_it_as_inserts() {
+    let chat = full();
+    let mut again = restored(&chat.chat);
+    let mut ids = Vec::new();
+    again.drain(&mut |op: chatrows::RowOp<'_>| {
+        if let chatrows::RowOp::Insert { before: None, row } = op {
+            ids.push(row.id);
+        }
+    });
+    assert_eq!(ids, again.rows().map(|row| row.id).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_was_under_way_is_interrupted() {
+    let mut chat = Chat::new();
+    chat.push(sse([content("Hel")]).as_bytes());
+    assert_eq!(lines(&rows(&restored(&chat.chat))), r#"text interrupted "Hel""#);
+}
+
+#[test]
+fn a_call_that_waits_may_still_be_run() {
+    let mut chat = Chat::new();
+    chat.push(
+        sse([call(r#"{"index":0,"id":"c","function":{"name":"f","arguments":"{\"a\":1}"}}"#), end("tool_calls")])
+            .as_bytes(),
+    );
+    chat.finish();
+    let mut again = restored(&chat.chat);
+    let id = again.rows().next().unwrap().id;
+    assert_eq!(again.args(id), Some("{\"a\":1}"));
+    again.tool_started(ToolRef::Row(id)).unwrap();
+}
+
+#[test]
+fn arguments_are_judged_anew() {
+    let saved = json!({"chatrows": 1, "ids": 1, "panels": {}, "rows": [{
+        "id": 1, "kind": "tool", "state": "pending", "busy": false,
+        "tool": {"name": "f", "input": "{\"a\":", "inputDone": true},
+    }]});
+    let again = ChatRows::restore(&saved.to_string(), Options::default()).unwrap();
+    assert_eq!(again.args(RowId::new(1).unwrap()), None);
+    assert_eq!(lines(&rows(&again)), "tool interrupted f({\"a\":)");
+}
+
+#[test]
+fn ids_go_on_where_they_were() {
+    let mut chat = Chat::new();
+    chat.chat.add_user("a");
+    let second = chat.chat.add_user("b").unwrap();
+    chat.chat.truncate_from(second);
+    let mut again = restored(&chat.chat);
+    assert_eq!(again.add_user("c").unwrap().get(), 3);
+}
+
+#[test]
+fn a_wire_finds_its_rows_by_their_keys() {
+    let chat = full();
+    let mut again = restored(&chat.chat);
+    let before = rows(&again);
+    let stream = again.stream(Format::Say);
+    again.push_message(
+        stream,
+        &json!({"ts": 1, "type": "say", "say": "task", "text": "do it!", "files": ["a"]}).to_string(),
+    );
+    let mut expected = before.clone();
+    expected[0]["text"] = json!("do it!");
+    assert_eq!(rows(&again), expected);
+    let input = values([json!({"ts": 9, "type": "say", "say": "text", "text": "new"}).to_string()]);
+    again.push(stream, input.as_bytes());
+    assert_eq!(rows(&again).as_array().unwrap().len(), before.as_array().unwrap().len() + 1);
+}
+
+#[test]
+fn what_is_no_snapshot_is_refused_with_the_reason() {
+    refuses(&json!([]), "version");
+    refuses(&json!({"chatrows": 2}), "version");
+    let row = |row: Value| json!({"chatrows": 1, "rows": [row]});
+    refuses(&row(json!({"kind": "text", "state": "done"})), "no id, in row 0");
+    refuses(&row(json!({"id": 1, "kind": "x", "state": "done"})), "kind");
+    refuses(&row(json!({"id": 1, "kind": "text", "state": "x"})), "state");
+    refuses(&row(json!({"id": 4_000_000_000_u32, "kind": "text", "state": "done"})), "id");
+    let text = json!({"id": 1, "kind": "text", "state": "done"});
+    refuses(&json!({"chatrows": 1, "rows": [text, text]}), "another row's, or beyond all that can be, in row 1");
+    assert!(ChatRows::restore("{", Options::default()).unwrap_err().to_string().contains("JSON"));
+}
+
+#[test]
+fn caps_hold_for_what_is_restored() {
+    let mut chat = ChatRows::new(Options::default());
+    for _ in 0..4 {
+        chat.add_user("x");
+    }
+    let options = Options { limits: Limits { rows: 3, ..Limits::default() }, ..Options::default() };
+    assert!(ChatRows::restore(&chat.snapshot_json(), options).unwrap_err().to_string().contains("cap on rows"));
+    let huge = json!({"chatrows": 1, "ids": u64::MAX, "rows": []});
+    ChatRows::restore(&huge.to_string(), Options::default()).unwrap();
+}
