@@ -246,6 +246,13 @@ proptest! {
     fn a_replay_leaves_the_rows(mut items in items(20), seed in any::<u64>(), cut in any::<Index>()) {
         // Half a marker that the first pass gave back as text is text that the second one no longer says.
         items.iter_mut().for_each(|item| if let Item::Marker { cut, .. } = item { *cut = None });
+        // A block that vanished and came again has taken another place in the first pass than in the second.
+        let mut arrays = 0;
+        items.retain(|item| {
+            let is_array = matches!(item, Item::Record(record) if record["type"] == "assistantMessageContent");
+            arrays += usize::from(is_array);
+            !is_array || arrays == 1
+        });
         let (bytes, ends) = wire(&items, false);
         let whole = run(&bytes, Cuts::Whole);
         let mut chat = Chat::of(Format::ApiStream);
