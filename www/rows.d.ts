@@ -17,8 +17,8 @@ export interface OpReader {
   panel(name: PanelName, patch: { [key: string]: unknown }): void;
 }
 
-/** Reads an op buffer of `chat.subscribeBuffer`. */
-export function readOps(words: Uint32Array, text: string, sink: OpReader): void;
+/** Reads an op buffer of `chat.subscribeBuffer`. What `sink` has no method for is passed over. */
+export function readOps(words: Uint32Array, text: string, sink: Partial<OpReader>): void;
 
 /**
  * Applies plain ops of `chat.subscribe` and returns new rows and panels. What went in stays as it was, and
@@ -31,8 +31,21 @@ export function applyOps<P extends PanelMap>(
 ): { rows: Row[]; panels: P };
 
 /**
+ * One line of a change. `"+"`: added, `"-"`: removed, `" "`: the same, `"@"`: about the change, neither old nor
+ * new; `["…", count]`: so many lines that are the same and far from any change.
+ */
+export type ChangedLine = ["+" | "-" | " " | "@", string] | ["…", number];
+
+/** What changed from one text to another, line by line; nothing where they are the same. */
+export function diffLines(before?: string, after?: string): ChangedLine[];
+
+/** A change as text, unified or in blocks of search and replace, line by line. */
+export function patchLines(text: string): ChangedLine[];
+
+/**
  * Draws a row's body in one's own way. The first call for a body brings `insert` and an empty `body`, the
- * last one `remove`; `row` is the whole row after the change.
+ * last one `remove`; `row` is the whole row after the change. An `update` whose `patch` is empty says that the
+ * language has changed.
  */
 export type RowRenderer = (
   body: HTMLElement,
@@ -43,10 +56,19 @@ export type RowRenderer = (
 export interface MountOptions {
   /** One's own drawing of a kind of row. */
   renderers?: { [K in RowKind]?: RowRenderer };
-  /** Interface text by key, over the English that is built in; `{gaps}` are filled from a message's `params`. */
-  catalogue?: { [key: string]: string };
+  /**
+   * Interface text by key, over the English that is built in; `{gaps}` are filled from a message's `params`.
+   * `chatrows/locales/` has catalogues. A key that is in none shows its last part.
+   */
+  catalogue?: Catalogue;
   /** For numbers in interface text, such as `"de"`; else that of the chat. */
   locale?: string;
+  /** Less room for each row. */
+  compact?: boolean;
+}
+
+export interface Catalogue {
+  [key: string]: string;
 }
 
 export interface RowsViewEvents {
@@ -54,7 +76,17 @@ export interface RowsViewEvents {
   copy: CustomEvent<{ row: Row; text: string }>;
   /** The reader asks to try again after a retryable error. */
   retry: CustomEvent<{ row: Row }>;
+  /** The reader answers a question: with an option's `id`, else its label, or in their own words; with all of them where several may be chosen. */
+  answer: CustomEvent<{ row: Row; answer: string | string[] }>;
+  /** The reader chooses an option whose kind allows. Until the row changes, its buttons stay disabled. */
+  approve: CustomEvent<{ row: Row; option: PermissionOption }>;
+  /** The reader chooses any other option, one without a kind too: `option` says which. */
+  reject: CustomEvent<{ row: Row; option: PermissionOption }>;
+  /** The reader wants to see a place in a file. Lines count from 1. */
+  open: CustomEvent<{ row: Row; path: string; line?: number }>;
 }
+
+export type PermissionOption = NonNullable<Row["permission"]>["options"][number];
 
 export interface RowsView extends EventTarget {
   addEventListener<K extends keyof RowsViewEvents>(
@@ -67,7 +99,9 @@ export interface RowsView extends EventTarget {
     listener: EventListenerOrEventListenerObject | null,
     options?: boolean | AddEventListenerOptions,
   ): void;
-  /** Stops listening to the chat and empties the element. */
+  /** Another language: interface text changes in place. Without `locale`, numbers stay as they are. */
+  setCatalogue(catalogue: Catalogue, locale?: string): void;
+  /** Stops listening to the chat and leaves the element as it was, empty. */
   unmount(): void;
 }
 
@@ -77,3 +111,21 @@ export function mountRows(
   chat: Pick<ChatRows, "subscribeBuffer"> & { readonly locale?: string | undefined },
   options?: MountOptions,
 ): RowsView;
+
+export interface PanelsView {
+  setCatalogue(catalogue: Catalogue, locale?: string): void;
+  unmount(): void;
+}
+
+/**
+ * Draws inside `element` what is shown once beside the rows, each panel once it says something:
+ * `session` `{ title }`, `connection` `{ state }`, `mode` `{ current, name?, available?: { id, name }[] }`,
+ * `plan` `{ entries: { content, status, priority }[] }`, `queue` `{ steering, followUp }` with a string each or
+ * `{ text }`, `usage` with its tokens, `used` of `size` and `cost`, a number of US dollars or `{ amount, currency }`.
+ * `activity` stands under the rows; other panels are for the page to read (`chat.panels()`).
+ */
+export function mountPanels(
+  element: HTMLElement,
+  chat: Pick<ChatRows, "subscribeBuffer"> & { readonly locale?: string | undefined },
+  options?: Pick<MountOptions, "catalogue" | "locale">,
+): PanelsView;

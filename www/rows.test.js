@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recordings, pieces } from "./recordings.js";
-import { applyOps, readOps } from "./rows.js";
+import { readdirSync } from "node:fs";
+import { applyOps, diffLines, patchLines, readOps } from "./rows.js";
 
 const ABSENT = 0xffffffff;
 const text = (id, text) => ({ id, kind: "text", state: "streaming", busy: false, text });
@@ -117,6 +118,75 @@ test("an op buffer is read as words and one string", () => {
 
 test("a word that is no op is an error, not a guess", () => {
   assert.throws(() => readOps(new Uint32Array([6]), "", {}), RangeError);
+});
+
+test("what a sink has no method for is passed over, unread", () => {
+  const said = [];
+  readOps(new Uint32Array([1, 7, 0, 4, 3, 7, 1, 4, 7, 5, 8, 2]), "oops?{}", { panel: (...args) => said.push(args) });
+  assert.deepEqual(said, [["state", {}]]);
+});
+
+/** Lines as one would write them down: sign and text. */
+const written = (lines) => lines.map(([sign, line]) => `${sign}${line}`);
+
+test("a diff shows what was removed and added, and three lines around it", () => {
+  assert.deepEqual(written(diffLines("a\nb\nc\n", "a\nB\nc\n")), [" a", "-b", "+B", " c"]);
+  assert.deepEqual(written(diffLines(undefined, "new\nfile\n")), ["+new", "+file"]);
+  assert.deepEqual(written(diffLines("gone", "")), ["-gone"]);
+  assert.deepEqual(written(diffLines("far\na\nb\nc\n", "far\na\nb\nc\nd\n")), [" far", " a", " b", " c", "+d"]);
+  const lines = [..."abcdefghijklmnopqrst"];
+  const changed = lines.with(9, "J");
+  assert.deepEqual(written(diffLines(lines.join("\n"), changed.join("\n"))), ["…6", " g", " h", " i", "-j", "+J", " k", " l", " m", "…7"]);
+});
+
+test("a diff of equal texts is empty", () => {
+  assert.deepEqual(diffLines("a\nb", "a\nb\n"), []);
+  assert.deepEqual(diffLines(), []);
+});
+
+test("a diff keeps the lines that both texts have, and builds both of them", () => {
+  const words = (seed) => Array.from({ length: 40 }, (_, i) => "abc"[(i * i * seed + seed) % 3]);
+  for (let seed = 1; seed < 30; seed++) {
+    const old = words(seed).join("\n"), now = words(seed + 7).join("\n");
+    const lines = diffLines(old, now), far = lines.filter(([sign]) => sign === "…").length;
+    const side = (other) => lines.filter(([sign]) => sign !== other && sign !== "…").map(([, line]) => line).join("\n");
+    if (far || !lines.length) continue;
+    assert.equal(side("+"), old);
+    assert.equal(side("-"), now);
+  }
+});
+
+test("texts too long to compare line by line give way as a whole, between what is the same", () => {
+  const old = Array.from({ length: 2000 }, (_, i) => `old ${i}`), now = Array.from({ length: 2000 }, (_, i) => `new ${i}`);
+  const lines = diffLines(["same", ...old].join("\n"), ["same", ...now].join("\n"));
+  assert.deepEqual(written([lines[0], lines[1], lines[2000], lines[2001]]), [" same", "-old 0", "-old 1999", "+new 0"]);
+});
+
+test("a unified patch is read by its prefixes", () => {
+  const patch = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n same\n--- not a name\n-old\n+new\n\\ No newline at end of file\n";
+  assert.deepEqual(written(patchLines(patch)), ["@--- a/x", "@+++ b/x", "@@@ -1,3 +1,3 @@", " same", "--- not a name", "-old", "+new", "@\\ No newline at end of file"]);
+});
+
+test("blocks of search and replace are read by their marks", () => {
+  const block = "<<<<<<< SEARCH\n:start_line:7\n-------\n- old\n=======\n+ new\n>>>>>>> REPLACE\nafter";
+  assert.deepEqual(written(patchLines(block)), ["@<<<<<<< SEARCH", "@:start_line:7", "@-------", "-- old", "@=======", "++ new", "@>>>>>>> REPLACE", " after"]);
+  assert.deepEqual(written(patchLines("------- SEARCH\n=======\nx\n+++++++ REPLACE")), ["@------- SEARCH", "@=======", "+x", "@+++++++ REPLACE"]);
+  assert.deepEqual(written(patchLines("<<<<<<< SEARCH\nstill com")), ["@<<<<<<< SEARCH", "-still com"]);
+});
+
+test("all languages say the same things, and leave the same gaps", async () => {
+  const files = readdirSync(new URL("locales/", import.meta.url)).filter((name) => name.endsWith(".js"));
+  assert.deepEqual(files, ["en.js", "fr.js", "zh.js"]);
+  const gaps = (text) => (text.match(/\{\w+\}/g) ?? []).sort();
+  const { default: english } = await import("./locales/en.js");
+  for (const file of files) {
+    const { default: catalogue } = await import(`./locales/${file}`);
+    assert.deepEqual(Object.keys(catalogue), Object.keys(english), file);
+    for (const key in english) {
+      assert.deepEqual(gaps(catalogue[key]), gaps(english[key]), `${file} ${key}`);
+      assert.ok(catalogue[key].trim(), `${file} ${key}`);
+    }
+  }
 });
 
 const joined = (cut) => Buffer.concat(cut.map(([, bytes]) => bytes));

@@ -16,6 +16,8 @@ import init, {
   type Message,
   type PanelName,
   type Panels,
+  type Permission,
+  type Question,
   type Row,
   type RowKind,
   type RowOp,
@@ -26,19 +28,28 @@ import init, {
   type StreamOptions,
   type SyncInitInput,
   type Tool,
+  type ToolContent,
   type ToolField,
   type ToolRef,
   type Usage,
 } from "chatrows";
 import type * as Module from "chatrows";
 import type * as Renderer from "chatrows/rows.js";
+import french from "chatrows/locales/fr.js";
 import {
   applyOps,
+  diffLines,
+  mountPanels,
   mountRows,
+  patchLines,
   readOps,
+  type Catalogue,
+  type ChangedLine,
   type MountOptions,
   type OpReader,
   type PanelMap,
+  type PanelsView,
+  type PermissionOption,
   type RowRenderer,
   type RowsView,
   type RowsViewEvents,
@@ -49,7 +60,7 @@ function same<A, B>(_: [A] extends [B] ? ([B] extends [A] ? true : false) : fals
 
 // What is added is used below, too: a name that is missing here fails to compile.
 same<keyof typeof Module, "ChatRows" | "ChatStream" | "initSync" | "default">(true);
-same<keyof typeof Renderer, "applyOps" | "mountRows" | "readOps">(true);
+same<keyof typeof Renderer, "applyOps" | "diffLines" | "mountPanels" | "mountRows" | "patchLines" | "readOps">(true);
 same<
   keyof ChatRows,
   | "abort" | "addUser" | "args" | "dispose" | "faults" | "finish" | "flush" | "free" | "locale" | "onFault"
@@ -133,7 +144,7 @@ export function runTools(chat: ChatRows, stream: ChatStream): void {
 /** Every property of a row, of which each that may be absent has to be asked for. */
 export function tell(row: Row): string {
   const { id, kind, state, busy, key, parent, text, message, tool, bytes, quietSince, error, ...more }: Row = row;
-  const { images, files, sources, truncated, startedAt, endedAt, meta, ...rest } = more;
+  const { question, permission, images, files, sources, truncated, startedAt, endedAt, meta, ...rest } = more;
   same<never, keyof typeof rest>(true);
   same<RowKind, typeof kind>(true);
   same<RowState, typeof state>(true);
@@ -142,11 +153,18 @@ export function tell(row: Row): string {
   const fields: ToolField[] = tool?.fields ?? [];
   const paths = fields.map(({ path, text, closed }) => `${path.join(".")}: ${text}${closed ? "" : "…"}`);
   const call = [tool?.name, tool?.callId, tool?.title, tool?.input, tool?.inputDone, tool?.fieldsTruncated, tool?.output, tool?.isError];
+  const contents: ToolContent[] = tool?.content ?? [];
+  const shown = contents.map((item) => (item.type === "diff" ? `${item.path}: ${item.oldText ?? ""} → ${item.newText}` : item.text));
+  const places = tool?.locations?.map(({ path, line }) => `${path}:${line?.toFixed()}`);
+  same<Question | undefined, typeof question>(true);
+  same<Permission | undefined, typeof permission>(true);
+  const asked = [question?.options?.[0]?.label, question?.multiple, question?.custom, [question?.answer].flat().join()];
+  const allowed = [permission?.options[0]?.kind, permission?.options[0]?.label, permission?.chosen, tool?.kind];
   const links = [images?.[0]?.url, files?.[0]?.name, sources?.[0]?.title];
   const said = [message?.key, Object.keys(message?.params ?? {}), error?.message, error?.code, error?.retryable];
   const times = [quietSince, startedAt, endedAt].map((time?: number) => time?.toFixed());
   const marks = [busy ? "…" : "", key, parent, truncated, bytes?.count.toFixed(), bytes?.label.trim(), meta?.["choice"]];
-  return [id, kind, state, text, ...call, ...paths, ...links, ...said, ...times, ...marks].join(" ");
+  return [id, kind, state, text, ...call, ...paths, ...shown, places, ...asked, ...allowed, ...links, ...said, ...times, ...marks].join(" ");
 }
 
 /** A kind or a state more, and a renderer that lists them fails to compile here first. */
@@ -196,14 +214,37 @@ export function show(chat: ChatRows, log: HTMLElement): RowsView {
     if (change.op === "remove") return;
     body.textContent = row.text ?? "";
   };
-  const options: MountOptions = { renderers: { text }, catalogue: { "tool.title": "Tool" }, locale: "de" };
+  const options: MountOptions = { renderers: { text }, catalogue: { "tool.title": "Tool" }, locale: "de", compact: true };
   const view = mountRows(log, chat, options);
   view.addEventListener("copy", (event: RowsViewEvents["copy"]) => event.detail.text.trim());
   view.addEventListener("retry", ({ detail }) => detail.row.id);
+  view.addEventListener("answer", ({ detail: { answer } }) => [answer].flat().join(", "));
+  view.addEventListener("open", ({ detail: { path, line } }) => `${path}:${line?.toFixed()}`);
+  for (const type of ["approve", "reject"] as const) {
+    view.addEventListener(type, ({ detail }: RowsViewEvents["approve" | "reject"]) => {
+      const option: PermissionOption = detail.option;
+      console.log(type, detail.row.id, option.id);
+    });
+  }
+  const catalogue: Catalogue = french;
+  view.setCatalogue(catalogue, "fr");
+  view.setCatalogue({});
   return view;
 }
 
+export function showPanels(chat: ChatRows, element: HTMLElement): PanelsView {
+  const view = mountPanels(element, chat, { catalogue: french, locale: "fr" });
+  view.setCatalogue({}, "en");
+  mountPanels(element, chat).unmount();
+  return view;
+}
+
+export function changes(): ChangedLine[] {
+  return [...diffLines("a", "b"), ...diffLines(undefined, "b"), ...patchLines("-a\n+b")];
+}
+
 export function readBuffer(chat: ChatRows, reader: OpReader): () => void {
+  readOps(new Uint32Array(), "", { reset: () => {} });
   return chat.subscribeBuffer((words: Uint32Array, text: string) => readOps(words, text, reader));
 }
 

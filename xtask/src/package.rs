@@ -25,6 +25,17 @@ pub const GLUE: &str = "chatrows.js";
 pub const RENDERER: &str = "rows.js";
 pub const STYLES: &str = "rows.css";
 
+/// What pages import besides the module. The renderer imports the English words.
+const PAGE_SIDE: [&str; 7] = [
+    "www/rows.js",
+    "www/rows.css",
+    "www/rows.d.ts",
+    "www/locales/en.js",
+    "www/locales/fr.js",
+    "www/locales/zh.js",
+    "www/locales/locale.d.ts",
+];
+
 /// Which package to build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -50,13 +61,12 @@ impl Kind {
     }
 
     /// The files of the repository that go into the package as they are.
-    fn sources(self) -> &'static [&'static str] {
-        match self {
-            Kind::Demo => &["www/rows.js", "www/rows.css", "www/rows.d.ts"],
-            Kind::Release => {
-                &["www/rows.js", "www/rows.css", "www/rows.d.ts", "README.md", "LICENSE-MIT", "LICENSE-APACHE"]
-            }
-        }
+    fn sources(self) -> impl Iterator<Item = &'static str> {
+        let words: &[&str] = match self {
+            Kind::Demo => &[],
+            Kind::Release => &["README.md", "LICENSE-MIT", "LICENSE-APACHE"],
+        };
+        PAGE_SIDE.iter().chain(words).copied()
     }
 }
 
@@ -98,11 +108,13 @@ pub fn build(project: &Project, kind: Kind) -> Result<PathBuf> {
         number_imports(&folder)?;
         shrink(project, &folder.join(MODULE))?;
     }
-    for (name, bytes) in sources {
+    fs::create_dir_all(folder.join("locales"))?;
+    for (name, bytes) in &sources {
         fs::write(folder.join(name), bytes)?;
     }
     if kind == Kind::Release {
-        for script in [GLUE, RENDERER] {
+        let scripts = sources.iter().map(|(name, _)| *name).filter(|name| name.ends_with(".js"));
+        for script in scripts.chain([GLUE]) {
             minify(project, &folder.join(script))?;
         }
     }
@@ -111,14 +123,14 @@ pub fn build(project: &Project, kind: Kind) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Names and contents.
+/// Names in the package, and contents.
 fn read_sources(project: &Project, kind: Kind) -> Result<Vec<(&'static str, Vec<u8>)>> {
-    let read = |path: &&'static str| {
-        let name = path.rsplit('/').next().unwrap_or(path);
+    let read = |path: &'static str| {
+        let name = path.strip_prefix("www/").unwrap_or(path);
         let bytes = fs::read(project.root.join(path));
         Ok((name, bytes.with_context(|| format!("{path}, a file of the package"))?))
     };
-    kind.sources().iter().map(read).collect()
+    kind.sources().map(read).collect()
 }
 
 /// Tells whether a package was made of the same inputs by the same xtask.
@@ -214,10 +226,11 @@ fn manifest(project: &Project) -> Result<String> {
     ".": { "types": "./chatrows.d.ts", "default": "./chatrows.js" },
     "./rows.js": { "types": "./rows.d.ts", "default": "./rows.js" },
     "./rows.css": "./rows.css",
+    "./locales/*.js": { "types": "./locales/locale.d.ts", "default": "./locales/*.js" },
     "./chatrows_bg.wasm": "./chatrows_bg.wasm",
     "./package.json": "./package.json"
   },
-  "files": ["*.js", "*.d.ts", "*.css", "*.wasm", "LICENSE-*"]
+  "files": ["*.js", "*.d.ts", "*.css", "*.wasm", "locales", "LICENSE-*"]
 }
 "#,
     );

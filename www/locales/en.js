@@ -1,0 +1,61 @@
+// Interface text in English: the catalogue that rows.js starts from. `{name}` is drawn in the editor's font.
+export default {
+  log: "Chat", jump: "Jump to latest", copy: "Copy", copied: "Copied", retry: "Try again", send: "Send",
+  alternative: "Alternative {n}", truncated: "Cut short",
+  showAll: "Show all ({lines} lines, {size})", showLine: "Show all ({size})", showLess: "Show less", unchanged: "{count} unchanged lines",
+
+  "kind.user": "You", "kind.text": "Assistant", "kind.reasoning": "Reasoning", "kind.tool": "Tool",
+  "kind.tool-preparing": "Tool", "kind.question": "Question", "kind.permission": "Permission",
+  "kind.notice": "Notice", "kind.error": "Error", "kind.retry": "Retry", "kind.compaction": "Conversation condensed",
+  "kind.summary": "Summary", "kind.image": "Image", "kind.custom": "Message",
+
+  "state.pending": "Ready to run", "state.running": "Running", "state.failed": "Failed",
+  "state.cancelled": "Cancelled", "state.interrupted": "Interrupted", "state.expired": "Expired",
+
+  "toolPreparing.preparing": "Preparing {name}…", "toolPreparing.quiet": "quiet for {seconds} s",
+  "tool.unnamed": "Preparing a tool call…", "tool.call": "{name} {title}", "tool.output": "Output",
+  "tool.input": "Arguments as received", "tool.more": "More arguments are not shown", "tool.locations": "Places",
+  "reasoning.streaming": "Thinking…", "reasoning.done": "Thought",
+
+  "question.options": "Possible answers", "question.own": "Your own answer", "question.answered": "Answered: {answer}",
+  "permission.waiting": "Waits for your permission", "permission.chosen": "Chosen: {answer}",
+  "permission.allow_once": "Allow once", "permission.allow_always": "Always allow",
+  "permission.reject_once": "Reject", "permission.reject_always": "Always reject",
+
+  "limit.rows": "This chat is full: it shows {max} rows",
+  "limit.open-blocks": "Too much at once: it shows {max} parts that are still arriving",
+  "finish.filtered": "A content filter ended the answer",
+  "error.arguments-malformed": "The arguments are not valid JSON", "error.arguments-too-long": "The arguments are too long",
+  "error.arguments-nesting": "The arguments are nested too deeply", "error.name-missing": "The call names no tool",
+  "error.no-records": "The response is not a stream of messages", "error.other": "The response broke off with an error",
+
+  "activity.waiting": "Thinking…", "activity.retrying": "Trying again…", "activity.stalled": "Waiting for data…",
+
+  "panel.session": "Session", "panel.connection": "Connection", "panel.mode": "Mode", "panel.plan": "Plan",
+  "panel.queue": "Queue", "panel.usage": "Usage",
+  "plan.progress": "Plan: {done} of {count} done", "plan.pending": "To do", "plan.in_progress": "In progress",
+  "plan.completed": "Done", "plan.cancelled": "Dropped", "plan.high": "High priority",
+  "queue.steering": "Comes next", "queue.followUp": "Comes after the answer",
+  "mode.current": "Mode: {mode}",
+  "usage.inputTokens": "{count} tokens in", "usage.outputTokens": "{count} out", "usage.reasoningTokens": "{count} reasoning",
+  "usage.cachedTokens": "{count} cached", "usage.totalTokens": "{count} in all", "usage.context": "Context: {used} of {size}",
+  "usage.cost": "Cost: {amount}",
+  "connection.connecting": "Connecting…", "connection.connected": "Connected", "connection.reconnecting": "Connecting again…",
+  "connection.disconnected": "Not connected", "connection.failed": "The connection failed",
+
+  "say.completion": "Task completed", "say.checkpoint": "Checkpoint saved",
+  "say.shellIntegration": "The terminal does not report what a command prints", "say.browserLaunch": "Opening the browser",
+  "say.tooManyTools": "Too many tools are switched on: {count}", "say.apiCancelled": "The request was cancelled",
+  "say.condense": "The conversation was condensed", "say.condensing": "Condensing the conversation…",
+  "say.slidingWindow": "The oldest messages were left out", "say.hook": "Hook {name}", "say.subtask": "Result of the subtask",
+  "say.peer": "Message from {name}", "say.mcpNotification": "Notification from {name}", "say.rules": "Rules in use",
+  "say.denied": "The command was not permitted", "say.info": "Information", "say.docs": "Documentation",
+  "say.search": "Search results", "say.todos": "To-do list edited", "say.group": "{count} files read and searched",
+  "say.mistakes": "Too many mistakes in a row: how should it go on?",
+  "say.autoLimit": "{count} requests were made without asking: go on?",
+  "say.budget": "The budget is used up: go on?", "say.resume": "Go on with this task?",
+  "say.resumeDone": "This task is completed: go on with it?", "say.newTask": "Start a new task?",
+  "say.report": "Report a problem", "say.retry": "Trying again, attempt {attempt} of {max}", "say.retrying": "Trying again",
+  "say.rateLimit": "Waiting {seconds} s for the rate limit",
+  "say.bodyMalformed": "The message could not be read; this is its text",
+};

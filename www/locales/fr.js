@@ -1,0 +1,61 @@
+// Interface text in French.
+export default {
+  log: "Conversation", jump: "Aller à la fin", copy: "Copier", copied: "Copié", retry: "Réessayer", send: "Envoyer",
+  alternative: "Variante {n}", truncated: "Coupé",
+  showAll: "Tout afficher ({lines} lignes, {size})", showLine: "Tout afficher ({size})", showLess: "Réduire", unchanged: "{count} lignes inchangées",
+
+  "kind.user": "Vous", "kind.text": "Assistant", "kind.reasoning": "Réflexion", "kind.tool": "Outil",
+  "kind.tool-preparing": "Outil", "kind.question": "Question", "kind.permission": "Autorisation",
+  "kind.notice": "Note", "kind.error": "Erreur", "kind.retry": "Nouvel essai", "kind.compaction": "Conversation condensée",
+  "kind.summary": "Résumé", "kind.image": "Image", "kind.custom": "Message",
+
+  "state.pending": "Prêt à s’exécuter", "state.running": "En cours", "state.failed": "Échec",
+  "state.cancelled": "Annulé", "state.interrupted": "Interrompu", "state.expired": "Expiré",
+
+  "toolPreparing.preparing": "Préparation de {name}…", "toolPreparing.quiet": "silence depuis {seconds} s",
+  "tool.unnamed": "Préparation d’un appel d’outil…", "tool.call": "{name} {title}", "tool.output": "Sortie",
+  "tool.input": "Arguments tels que reçus", "tool.more": "D’autres arguments ne sont pas affichés", "tool.locations": "Emplacements",
+  "reasoning.streaming": "Réflexion…", "reasoning.done": "Réflexion",
+
+  "question.options": "Réponses possibles", "question.own": "Votre propre réponse", "question.answered": "Réponse : {answer}",
+  "permission.waiting": "Attend votre autorisation", "permission.chosen": "Choix : {answer}",
+  "permission.allow_once": "Autoriser une fois", "permission.allow_always": "Toujours autoriser",
+  "permission.reject_once": "Refuser", "permission.reject_always": "Toujours refuser",
+
+  "limit.rows": "Cette conversation est pleine : elle affiche {max} lignes",
+  "limit.open-blocks": "Trop à la fois : {max} parties en cours d’arrivée sont affichées",
+  "finish.filtered": "Un filtre de contenu a mis fin à la réponse",
+  "error.arguments-malformed": "Les arguments ne sont pas du JSON valide", "error.arguments-too-long": "Les arguments sont trop longs",
+  "error.arguments-nesting": "Les arguments sont trop imbriqués", "error.name-missing": "L’appel ne nomme aucun outil",
+  "error.no-records": "La réponse n’est pas un flux de messages", "error.other": "La réponse s’est arrêtée sur une erreur",
+
+  "activity.waiting": "Réflexion…", "activity.retrying": "Nouvel essai…", "activity.stalled": "En attente de données…",
+
+  "panel.session": "Session", "panel.connection": "Connexion", "panel.mode": "Mode", "panel.plan": "Plan",
+  "panel.queue": "File d’attente", "panel.usage": "Consommation",
+  "plan.progress": "Plan : {done} sur {count}", "plan.pending": "À faire", "plan.in_progress": "En cours",
+  "plan.completed": "Fait", "plan.cancelled": "Abandonné", "plan.high": "Priorité haute",
+  "queue.steering": "Vient ensuite", "queue.followUp": "Vient après la réponse",
+  "mode.current": "Mode : {mode}",
+  "usage.inputTokens": "{count} jetons en entrée", "usage.outputTokens": "{count} en sortie", "usage.reasoningTokens": "{count} de réflexion",
+  "usage.cachedTokens": "{count} en cache", "usage.totalTokens": "{count} en tout", "usage.context": "Contexte : {used} sur {size}",
+  "usage.cost": "Coût : {amount}",
+  "connection.connecting": "Connexion…", "connection.connected": "Connecté", "connection.reconnecting": "Reconnexion…",
+  "connection.disconnected": "Non connecté", "connection.failed": "La connexion a échoué",
+
+  "say.completion": "Tâche terminée", "say.checkpoint": "Point de contrôle enregistré",
+  "say.shellIntegration": "Le terminal ne transmet pas ce que la commande affiche", "say.browserLaunch": "Ouverture du navigateur",
+  "say.tooManyTools": "Trop d’outils sont activés : {count}", "say.apiCancelled": "La requête a été annulée",
+  "say.condense": "La conversation a été condensée", "say.condensing": "La conversation est en train d’être condensée…",
+  "say.slidingWindow": "Les messages les plus anciens ont été omis", "say.hook": "Hook {name}", "say.subtask": "Résultat de la sous-tâche",
+  "say.peer": "Message de {name}", "say.mcpNotification": "Notification de {name}", "say.rules": "Règles appliquées",
+  "say.denied": "La commande n’a pas été autorisée", "say.info": "Information", "say.docs": "Documentation",
+  "say.search": "Résultats de la recherche", "say.todos": "Liste de tâches modifiée", "say.group": "{count} fichiers lus et parcourus",
+  "say.mistakes": "Trop d’erreurs de suite : comment continuer ?",
+  "say.autoLimit": "{count} requêtes ont été faites sans demander : continuer ?",
+  "say.budget": "Le budget est épuisé : continuer ?", "say.resume": "Reprendre cette tâche ?",
+  "say.resumeDone": "Cette tâche est terminée : la reprendre ?", "say.newTask": "Commencer une nouvelle tâche ?",
+  "say.report": "Signaler un problème", "say.retry": "Nouvel essai, {attempt} sur {max}", "say.retrying": "Nouvel essai",
+  "say.rateLimit": "Attente de {seconds} s à cause de la limite de débit",
+  "say.bodyMalformed": "Le message n’a pas pu être lu ; voici son texte",
+};

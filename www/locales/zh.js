@@ -1,0 +1,61 @@
+// Interface text in Chinese (simplified).
+export default {
+  log: "对话", jump: "跳到最新", copy: "复制", copied: "已复制", retry: "重试", send: "发送",
+  alternative: "备选 {n}", truncated: "内容被截断",
+  showAll: "全部显示（{lines} 行，{size}）", showLine: "全部显示（{size}）", showLess: "收起", unchanged: "{count} 行未改动",
+
+  "kind.user": "你", "kind.text": "助手", "kind.reasoning": "思考", "kind.tool": "工具",
+  "kind.tool-preparing": "工具", "kind.question": "问题", "kind.permission": "权限",
+  "kind.notice": "提示", "kind.error": "错误", "kind.retry": "重试", "kind.compaction": "对话已压缩",
+  "kind.summary": "摘要", "kind.image": "图片", "kind.custom": "消息",
+
+  "state.pending": "等待运行", "state.running": "运行中", "state.failed": "失败",
+  "state.cancelled": "已取消", "state.interrupted": "已中断", "state.expired": "已过期",
+
+  "toolPreparing.preparing": "正在准备 {name}…", "toolPreparing.quiet": "已 {seconds} 秒没有新数据",
+  "tool.unnamed": "正在准备工具调用…", "tool.call": "{name} {title}", "tool.output": "输出",
+  "tool.input": "收到的参数原文", "tool.more": "其余参数未显示", "tool.locations": "位置",
+  "reasoning.streaming": "正在思考…", "reasoning.done": "思考过程",
+
+  "question.options": "可选答案", "question.own": "自己回答", "question.answered": "已回答：{answer}",
+  "permission.waiting": "等待你的许可", "permission.chosen": "已选择：{answer}",
+  "permission.allow_once": "允许一次", "permission.allow_always": "始终允许",
+  "permission.reject_once": "拒绝", "permission.reject_always": "始终拒绝",
+
+  "limit.rows": "对话已满：最多显示 {max} 行",
+  "limit.open-blocks": "同时到达的内容过多：最多显示 {max} 个部分",
+  "finish.filtered": "内容过滤器终止了回答",
+  "error.arguments-malformed": "参数不是有效的 JSON", "error.arguments-too-long": "参数过长",
+  "error.arguments-nesting": "参数嵌套过深", "error.name-missing": "调用没有指明工具",
+  "error.no-records": "响应不是消息流", "error.other": "响应因错误而中断",
+
+  "activity.waiting": "正在思考…", "activity.retrying": "正在重试…", "activity.stalled": "正在等待数据…",
+
+  "panel.session": "会话", "panel.connection": "连接", "panel.mode": "模式", "panel.plan": "计划",
+  "panel.queue": "队列", "panel.usage": "用量",
+  "plan.progress": "计划：已完成 {done}/{count}", "plan.pending": "待办", "plan.in_progress": "进行中",
+  "plan.completed": "已完成", "plan.cancelled": "已放弃", "plan.high": "高优先级",
+  "queue.steering": "随后插入", "queue.followUp": "回答结束后发送",
+  "mode.current": "模式：{mode}",
+  "usage.inputTokens": "输入 {count} 个词元", "usage.outputTokens": "输出 {count}", "usage.reasoningTokens": "思考 {count}",
+  "usage.cachedTokens": "缓存 {count}", "usage.totalTokens": "共 {count}", "usage.context": "上下文：{used}/{size}",
+  "usage.cost": "费用：{amount}",
+  "connection.connecting": "正在连接…", "connection.connected": "已连接", "connection.reconnecting": "正在重新连接…",
+  "connection.disconnected": "未连接", "connection.failed": "连接失败",
+
+  "say.completion": "任务已完成", "say.checkpoint": "已保存检查点",
+  "say.shellIntegration": "终端无法报告命令的输出", "say.browserLaunch": "正在打开浏览器",
+  "say.tooManyTools": "启用的工具过多：{count} 个", "say.apiCancelled": "请求已取消",
+  "say.condense": "对话已压缩", "say.condensing": "正在压缩对话…",
+  "say.slidingWindow": "最早的消息已略去", "say.hook": "钩子 {name}", "say.subtask": "子任务的结果",
+  "say.peer": "来自 {name} 的消息", "say.mcpNotification": "来自 {name} 的通知", "say.rules": "使用的规则",
+  "say.denied": "该命令未获许可", "say.info": "信息", "say.docs": "文档",
+  "say.search": "搜索结果", "say.todos": "待办列表已修改", "say.group": "已读取和搜索 {count} 个文件",
+  "say.mistakes": "连续出错过多：应如何继续？",
+  "say.autoLimit": "已自动发出 {count} 次请求：要继续吗？",
+  "say.budget": "预算已用完：要继续吗？", "say.resume": "要继续这个任务吗？",
+  "say.resumeDone": "任务已完成：要继续吗？", "say.newTask": "要开始新任务吗？",
+  "say.report": "报告问题", "say.retry": "正在重试，第 {attempt} 次，共 {max} 次", "say.retrying": "正在重试",
+  "say.rateLimit": "因速率限制等待 {seconds} 秒",
+  "say.bodyMalformed": "无法读取这条消息，以下是它的原文",
+};
