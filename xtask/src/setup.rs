@@ -22,6 +22,7 @@ const BINARYEN: &str = "132.0.0";
 const ESBUILD: &str = "0.28.2";
 const TYPESCRIPT: &str = "5.9.3";
 const GECKODRIVER: &str = "0.37.1";
+const AXE: &str = "4.14.1";
 pub const EVENTSOURCE_PARSER: &str = "4.1.3";
 
 /// The standard library for the module's target.
@@ -83,6 +84,11 @@ pub fn tsc(project: &Project) -> Result<PathBuf> {
 /// The folder of `eventsource-parser`, which the package is measured against.
 pub fn eventsource_parser(project: &Project) -> Result<PathBuf> {
     npm_package(project, "eventsource-parser", EVENTSOURCE_PARSER)
+}
+
+/// `axe-core`, which looks for what keeps readers out of the page.
+pub fn axe(project: &Project) -> Result<PathBuf> {
+    npm_package(project, "axe-core", AXE)
 }
 
 /// A browser that tests run in.

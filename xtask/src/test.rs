@@ -90,7 +90,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "page",
-        promise: "the demo page does what it should in Chromium and Firefox",
+        promise: "the renderer and the demo page do what they should in Chromium and Firefox",
         advice: "target/screens shows the page as it failed; \
                  run one test alone with `cargo test -p page NAME`",
         run: page,
@@ -278,5 +278,6 @@ fn page(project: &Project) -> Result<()> {
         tests.env(browser.driver_variable(), browser.driver()?);
     }
     package::build(project, Kind::Demo)?;
+    setup::axe(project)?;
     run(&mut tests)
 }

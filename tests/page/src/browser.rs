@@ -73,7 +73,8 @@ impl Reader {
     }
 }
 
-/// Runs a test in each browser, on the demo as `cargo xtask demo` serves it.
+/// Runs a test in each browser, on the demo as `cargo xtask demo` serves it,
+/// and beside it, under `renderer/`, the pages of this package.
 ///
 /// # Panics
 /// When the test does, after a picture of the page has been left in
@@ -175,7 +176,14 @@ fn serve_demo() -> Server {
         package.join("package.json").is_file(),
         "the demo's package is not built: run `cargo xtask test --only page`"
     );
-    let mounts = vec![Mount { prefix: "/pkg/", folder: package }, Mount { prefix: "/", folder: root().join("www") }];
+    let axe = target().join("tools/node_modules/axe-core");
+    let pages = Path::new(env!("CARGO_MANIFEST_DIR")).join("pages");
+    let mounts = vec![
+        Mount { prefix: "/pkg/", folder: package },
+        Mount { prefix: "/axe/", folder: axe },
+        Mount { prefix: "/renderer/", folder: pages },
+        Mount { prefix: "/", folder: root().join("www") },
+    ];
     Server::start(mounts, 0).expect("a free port")
 }
 

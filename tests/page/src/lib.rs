@@ -1,5 +1,5 @@
-//! Drives the demo page as a user would: starts the demo's server and a
-//! browser's WebDriver, and hands a test the open browser as a [`Page`].
+//! Drives pages as a user would, the demo and the renderer's own: starts a server
+//! and a browser's WebDriver, and hands a test the open browser as a [`Page`].
 //!
 //! [`each_browser`] promises that a test runs in Chromium and in Firefox, that
 //! the page it leaves open has seen no error and no violation of its policy,

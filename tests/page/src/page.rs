@@ -9,8 +9,11 @@ use std::time::{Duration, Instant};
 
 use fantoccini::actions::{WheelAction, WheelActions};
 use fantoccini::elements::Element;
+use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, Locator};
+use http::Method;
 use serde_json::{Value, json};
+use url::{ParseError, Url};
 
 use crate::browser::target;
 
@@ -94,6 +97,18 @@ impl Page {
         found.unwrap_or_else(|error| panic!("{role} `{name}`: {error}"))
     }
 
+    /// What the browser tells a screen reader of the element that a CSS selector finds: role and name.
+    pub async fn accessible(&self, selector: &str) -> (String, String) {
+        let element = self.find(selector).await.element_id().to_string();
+        let mut told = Vec::new();
+        for what in ["computedrole", "computedlabel"] {
+            let value = self.client.issue_cmd(Computed { element: element.clone(), what }).await;
+            let value = value.unwrap_or_else(|error| panic!("{what} of `{selector}`: {error}"));
+            told.push(value.as_str().unwrap_or_default().to_owned());
+        }
+        (told.remove(0), told.remove(0))
+    }
+
     /// Waits until the condition holds; `what` is said when it does not in time.
     pub async fn wait_until(&self, what: &str, mut condition: impl AsyncFnMut() -> bool) {
         let start = Instant::now();
@@ -149,7 +164,13 @@ impl Page {
 
     /// Opens the demo in a window of its own that is so narrow.
     pub async fn open_narrow(&self, width: u32) {
-        self.goto("").await;
+        self.goto_narrow("", width).await;
+        self.wait_for("document.querySelector('#app[data-ready]')").await;
+    }
+
+    /// Opens a page of the demo in a window of its own that is so narrow.
+    pub async fn goto_narrow(&self, path: &str, width: u32) {
+        self.goto(path).await;
         let before = self.client.windows().await.expect("windows");
         let open = "window.open(location.href, '', `popup,width=${arguments[0]},height=740`);";
         self.call(open, vec![json!(width)]).await;
@@ -158,7 +179,6 @@ impl Page {
         let windows = self.client.windows().await.expect("windows");
         let narrow = windows.into_iter().find(|window| !before.contains(window)).expect("a window");
         self.client.switch_to_window(narrow).await.expect("the window");
-        self.wait_for("document.querySelector('#app[data-ready]')").await;
         self.wait_for(&format!("innerWidth === {width}")).await;
     }
 
@@ -197,6 +217,23 @@ impl Page {
         if self.client.current_url().await.is_ok() {
             eprintln!("the page as it failed: {}", self.screenshot(name).await.display());
         }
+    }
+}
+
+/// A question of WebDriver's about an element's place in the accessibility tree.
+#[derive(Debug)]
+struct Computed {
+    element: String,
+    what: &'static str,
+}
+
+impl WebDriverCompatibleCommand for Computed {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        base.join(&format!("session/{}/element/{}/{}", session.unwrap_or_default(), self.element, self.what))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::GET, None)
     }
 }
 

@@ -1,0 +1,117 @@
+//! What the wire asks the reader: answered by keyboard, said once, and closed
+//! until the row changes.
+
+use page::{Key, each_browser};
+use serde_json::json;
+
+use crate::{run, said, seen, show};
+
+const PERMISSION: &str = "[{ id: 1, kind: 'text', text: 'Hello' }, { id: 2, kind: 'permission', state: 'pending', text: 'May I?', \
+    permission: { options: [{ id: 'y', kind: 'allow_once' }, { id: 'n', kind: 'reject_once' }, { id: 'x', label: 'Other' }] } }]";
+
+const DISABLED: &str = "[...document.querySelectorAll('.cr-ask button')].map((el) => el.disabled)";
+
+/// Presses Tab until the focus is on something with this text.
+async fn tab_to(page: &page::Page, text: &str) {
+    for _ in 0..20 {
+        if page.eval("document.activeElement.textContent").await == text {
+            return;
+        }
+        page.keys(&Key::Tab).await;
+    }
+    panic!("Tab does not lead to `{text}`");
+}
+
+#[test]
+fn a_permission_is_given_by_keyboard() {
+    each_browser(async |page| {
+        show(page, PERMISSION).await;
+        tab_to(page, "Allow once").await;
+        page.keys(&Key::Enter).await;
+        assert_eq!(said(page).await, json!([["approve", 2, { "option": { "id": "y", "kind": "allow_once" } }]]));
+        // Said once: closed, and the focus stays on the row.
+        assert_eq!(page.eval(DISABLED).await, json!([true, true, true]));
+        assert_eq!(page.eval("document.activeElement.dataset.row").await, "2");
+        run(page, "scene.chat.update(2, { state: 'pending' });").await;
+        assert_eq!(page.eval(DISABLED).await, json!([false, false, false]));
+        run(page, "scene.chat.update(2, { state: 'done', permission: { ...scene.chat.state.rows[1].permission, chosen: 'y' } });").await;
+        assert_eq!(page.eval("document.querySelectorAll('.cr-ask button').length").await, 0);
+        assert_eq!(seen(page, ".cr-answer").await, "Chosen: Allow once");
+    });
+}
+
+#[test]
+fn what_does_not_say_that_it_allows_rejects() {
+    each_browser(async |page| {
+        show(page, PERMISSION).await;
+        run(page, "for (const button of [...document.querySelectorAll('.cr-ask button')].slice(1)) { button.click(); scene.chat.update(2, {}); }").await;
+        let kinds = "scene.said.map(([type, , { option }]) => [type, option.id])";
+        assert_eq!(page.eval(kinds).await, json!([["reject", "n"], ["reject", "x"]]));
+    });
+}
+
+#[test]
+fn a_tool_asks_beside_its_fold() {
+    each_browser(async |page| {
+        show(page, "[{ id: 1, kind: 'tool', state: 'pending', tool: { name: 'rm', input: '', inputDone: true } }]")
+            .await;
+        assert_eq!(seen(page, ".cr-flag").await, "Ready to run");
+        run(page, "document.querySelector('details').open = false; scene.chat.update(1, { permission: { options: [{ id: 'y', kind: 'allow_always' }] } });").await;
+        assert_eq!(seen(page, ".cr-flag").await, "Waits for your permission");
+        page.by_role("button", "Always allow").await.click().await.expect("a click");
+        assert_eq!(page.eval("scene.said[0][0]").await, "approve");
+        assert_eq!(page.text(".cr-live").await, "Tool: rm Waits for your permission");
+        run(page, "scene.chat.update(1, { state: 'cancelled' });").await;
+        assert_eq!(page.eval("document.querySelectorAll('.cr-ask').length").await, 0);
+    });
+}
+
+#[test]
+fn a_question_is_answered_by_an_option_or_in_ones_own_words() {
+    each_browser(async |page| {
+        let rows = "[{ id: 1, kind: 'question', state: 'pending', text: 'Which?', question: { options: [{ id: 'n', label: 'North' }, { label: 'South' }], custom: true } }]";
+        show(page, rows).await;
+        tab_to(page, "South").await;
+        page.keys(" ").await;
+        assert_eq!(said(page).await, json!([["answer", 1, { "answer": "South" }]]));
+        run(page, "scene.said.length = 0; scene.chat.update(1, {});").await;
+        page.find(".cr-own").await.send_keys("  East ").await.expect("keys");
+        // What is typed stays when the question changes.
+        run(page, "scene.chat.update(1, { question: { ...scene.chat.state.rows[0].question, options: [{ id: 'n', label: 'North' }] } });").await;
+        page.find(".cr-own").await.send_keys(&Key::Enter.to_string()).await.expect("keys");
+        assert_eq!(said(page).await, json!([["answer", 1, { "answer": "East" }]]));
+        run(page, "scene.chat.update(1, { state: 'done', question: { options: [{ id: 'n', label: 'North' }], answer: 'n' } });").await;
+        assert_eq!(seen(page, ".cr-answer").await, "Answered: North");
+    });
+}
+
+#[test]
+fn several_options_are_sent_together() {
+    each_browser(async |page| {
+        let rows = "[{ id: 1, kind: 'question', state: 'pending', text: 'Which?', question: { options: [{ id: 'd', label: 'Dover' }, { id: 'c', label: 'Calais' }], multiple: true } }]";
+        show(page, rows).await;
+        page.by_role("button", "Send").await.click().await.expect("a click");
+        assert_eq!(said(page).await, json!([]), "nothing is chosen");
+        run(page, "document.querySelector('.cr-check input').focus();").await;
+        page.keys(" ").await;
+        page.keys(&Key::Tab).await;
+        page.keys(" ").await;
+        page.by_role("button", "Send").await.click().await.expect("a click");
+        assert_eq!(said(page).await, json!([["answer", 1, { "answer": ["d", "c"] }]]));
+    });
+}
+
+#[test]
+fn a_place_is_opened_and_an_error_tried_again() {
+    each_browser(async |page| {
+        show(
+            page,
+            "[{ id: 1, kind: 'tool', state: 'running', tool: { name: 'f', input: '', inputDone: true, locations: [{ path: 'a.txt', line: 3 }] } }, \
+             { id: 2, kind: 'error', error: { message: 'busy', retryable: true } }]",
+        )
+        .await;
+        page.by_role("button", "a.txt:3").await.click().await.expect("a click");
+        page.by_role("button", "Try again").await.click().await.expect("a click");
+        assert_eq!(said(page).await, json!([["open", 1, { "path": "a.txt", "line": 3 }], ["retry", 2, {}]]));
+    });
+}
