@@ -11,7 +11,8 @@ use crate::row::{Changed, Image, Row, RowId, RowState, Tool};
 /// The rows of a stream's named blocks, in the order of their keys.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
-    rows: Vec<NamedRow>,
+    #[expect(clippy::vec_box, reason = "one that comes out of its order moves all that follow")]
+    rows: Vec<Box<NamedRow>>,
 }
 
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl Named {
     pub fn adopt(&mut self, key: &str, row: RowId) {
         match self.find(key) {
             Ok(place) => (self.rows[place].row, self.rows[place].reader) = (row, None),
-            Err(place) => self.rows.insert(place, NamedRow { key: key.into(), row, seen: 0, reader: None }),
+            Err(place) => self.rows.insert(place, Box::new(NamedRow { key: key.into(), row, seen: 0, reader: None })),
         }
     }
 }

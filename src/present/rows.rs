@@ -193,12 +193,19 @@ impl Rows {
         }
         let id = self.push(kind, state, fill)?;
         // What comes out of its order is rarely far from its place.
-        if let Some(place) = before.and_then(|before| self.order.iter().rposition(|known| *known == before)) {
+        if let Some(place) = before.and_then(|before| self.place_of(before)) {
             self.order.pop();
             self.order.insert(place, id);
             self.scattered = true;
         }
         Some(id)
+    }
+
+    /// Where a row stands: near one of the ends, mostly.
+    fn place_of(&self, id: RowId) -> Option<usize> {
+        let last = self.order.len().checked_sub(1)?;
+        let is = |place: &usize| self.order.get(*place) == Some(&id);
+        (0..=last).flat_map(|place| [last - place, place]).find(is)
     }
 
     /// Says once that open blocks are at their cap.

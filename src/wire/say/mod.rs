@@ -27,7 +27,7 @@ pub(super) struct Say {
     heads: [Vec<Key>; 4],
     /// The last message that stands for itself.
     tip: Option<Key>,
-    /// Messages of which the row depends on what follows.
+    /// Retries that a later request will end.
     unsettled: Vec<Key>,
     /// Messages to tell of, again or for the first time.
     dirty: Vec<Key>,
@@ -49,42 +49,43 @@ pub(super) struct Say {
 /// that is fast.
 #[derive(Debug, Default)]
 struct Messages {
-    list: Vec<(Key, Box<Message>)>,
+    #[expect(clippy::vec_box, reason = "one that comes out of its order moves all that follow")]
+    list: Vec<Box<(Key, Message)>>,
 }
 
 impl Messages {
     #[inline(never)]
     fn find(&self, key: Key) -> Result<usize, usize> {
         match self.list.last() {
-            Some((last, _)) if *last < key => Err(self.list.len()),
-            _ => self.list.binary_search_by(|(known, _)| known.cmp(&key)),
+            Some(last) if last.0 < key => Err(self.list.len()),
+            _ => self.list.binary_search_by(|known| known.0.cmp(&key)),
         }
     }
 
     fn get(&self, key: Key) -> Option<&Message> {
-        self.find(key).ok().and_then(|place| self.list.get(place)).map(|(_, message)| &**message)
+        self.find(key).ok().and_then(|place| self.list.get(place)).map(|known| &known.1)
     }
 
     fn get_mut(&mut self, key: Key) -> Option<&mut Message> {
-        self.find(key).ok().and_then(|place| self.list.get_mut(place)).map(|(_, message)| &mut **message)
+        self.find(key).ok().and_then(|place| self.list.get_mut(place)).map(|known| &mut known.1)
     }
 
     fn put(&mut self, key: Key, message: Message) {
         match self.find(key) {
-            Ok(place) => *self.list[place].1 = message,
-            Err(place) => self.list.insert(place, (key, Box::new(message))),
+            Ok(place) => self.list[place].1 = message,
+            Err(place) => self.list.insert(place, Box::new((key, message))),
         }
     }
 
     /// Those after the key.
     #[inline(never)]
-    fn after(&self, key: Key) -> &[(Key, Box<Message>)] {
+    fn after(&self, key: Key) -> &[Box<(Key, Message)>] {
         let place = self.find(key).map_or_else(|place| place, |place| place + 1);
         self.list.get(place..).unwrap_or_default()
     }
 
     /// Those before the key.
-    fn before(&self, key: Key) -> &[(Key, Box<Message>)] {
+    fn before(&self, key: Key) -> &[Box<(Key, Message)>] {
         let place = self.find(key).unwrap_or_else(|place| place);
         self.list.get(..place).unwrap_or_default()
     }
@@ -244,7 +245,7 @@ impl Say {
             return true;
         }
         let load = self.messages.list.is_empty();
-        let last_known = self.messages.list.last().map(|(key, _)| *key);
+        let last_known = self.messages.list.last().map(|last| last.0);
         self.states += 1;
         let (mut first, mut fresh) = (None, 0);
         for said in messages.items().filter_map(said) {
@@ -257,11 +258,10 @@ impl Say {
             }
         }
         // A state that begins after all there was, and holds none of it, is another conversation.
-        let seen = self.messages.list.iter().filter(|(_, message)| message.state == self.states).count();
+        let seen = self.messages.list.iter().filter(|known| known.1.state == self.states).count();
         let another = seen == fresh && first.zip(last_known).is_some_and(|(first, last)| first > last.0);
         let gone = |message: &Message| message.state != self.states && (another || message.state != 0);
-        let gone: Vec<Key> =
-            self.messages.list.iter().filter(|(_, message)| gone(message)).map(|(key, _)| *key).collect();
+        let gone: Vec<Key> = self.messages.list.iter().filter(|known| gone(&known.1)).map(|known| known.0).collect();
         if !gone.is_empty() {
             self.remove(&gone, news);
         }
@@ -288,7 +288,8 @@ impl Say {
     }
 
     fn remove(&mut self, gone: &[Key], news: &mut News<'_>) {
-        self.messages.list.retain(|(key, message)| {
+        self.messages.list.retain(|known| {
+            let (key, message) = &**known;
             let stays = gone.binary_search(key).is_err();
             if !stays {
                 self.spent.take(&message.spent);
@@ -304,12 +305,11 @@ impl Say {
             self.heads.iter_mut().for_each(|heads| drop_key(heads, *key));
         }
         self.stream_blocks.retain(|(_, key)| gone.binary_search(key).is_err());
-        let own = self.messages.list.iter().rev().find(|(_, message)| !message.shape().is_aside());
-        self.tip = own.map(|(key, _)| *key);
+        self.tip = self.messages.list.iter().rev().find(|known| !known.1.shape().is_aside()).map(|known| known.0);
         for head in self.heads.concat() {
             self.rejoin(head);
         }
-        self.dirty = self.messages.list.iter().map(|(key, _)| *key).collect();
+        self.dirty = self.messages.list.iter().map(|known| known.0).collect();
     }
 
     /// Takes a message; answers with its key, whether or not it was news. None: a cap kept it out. `load`: it came
@@ -377,9 +377,17 @@ impl Say {
         if shape.is_aside() {
             return;
         }
-        let next = self.messages.after(key).iter().find(|(_, message)| !message.shape().is_aside());
-        let next = next.map(|(key, _)| *key);
-        next.iter().chain(&self.unsettled).for_each(|key| put_key(&mut self.dirty, *key));
+        let next = self.messages.after(key).iter().find(|known| !known.1.shape().is_aside());
+        let before = self.messages.before(key).iter().rev().find(|known| !known.1.shape().is_aside());
+        let [next, before] = [next, before].map(|known| known.map(|known| known.0));
+        let was_tip = self.tip.filter(|tip| *tip < key);
+        // A request ends the retries before it.
+        let retries = if shape == Shape::Started { self.unsettled.partition_point(|retry| *retry < key) } else { 0 };
+        let retries = self.unsettled.get(..retries).unwrap_or_default();
+        let neighbours = [next, before, was_tip];
+        for key in neighbours.iter().flatten().chain(retries) {
+            put_key(&mut self.dirty, *key);
+        }
         if self.tip.is_none_or(|tip| tip < key) {
             self.tip = Some(key);
         }
@@ -403,7 +411,8 @@ impl Say {
         let heads = &self.heads[head_index(shape)];
         let next = heads.get(heads.partition_point(|known| *known <= head)).copied();
         let mut parts = Vec::new();
-        for (key, message) in self.messages.after(head) {
+        for known in self.messages.after(head) {
+            let (key, message) = &**known;
             if next.is_some_and(|next| *key > next) {
                 break;
             }
@@ -457,7 +466,7 @@ impl Say {
             }
         }
         let last = self.messages.list.last();
-        let at_work = self.live && last.is_some_and(|(_, last)| is_at_work(last));
+        let at_work = self.live && last.is_some_and(|last| is_at_work(&last.1));
         news.tell(Chunk::AtWork(at_work));
     }
 }

@@ -80,8 +80,9 @@ impl Say {
         let body = tape.read(&message.text).ok();
         let body = body.as_ref().map_or(Value::ABSENT, |record| record.root());
         let mut low = false;
+        let failed = body.get("failed").bool() == Some(true);
         let malformed = !message.partial && shape.is_json() && !body.is_object() && !message.text.is_empty();
-        let draft = if belongs || self.is_superseded(key, shape, body) {
+        let draft = if belongs || self.is_superseded(key, shape, failed) {
             None
         } else if malformed {
             Some(Draft::with_text(RowKind::Notice, RowState::Done, &*message.text).words("say.bodyMalformed"))
@@ -93,8 +94,8 @@ impl Say {
         }
         let shown = draft.is_some();
         let group = low.then(|| {
-            let before = self.messages.before(key).iter().rev().find(|(_, message)| !message.shape().is_aside());
-            before.and_then(|(_, message)| message.group).unwrap_or(key)
+            let before = self.messages.before(key).iter().rev().find(|known| !known.1.shape().is_aside());
+            before.and_then(|known| known.1.group).unwrap_or(key)
         });
         match draft {
             Some(draft) => self.tell_draft(key, &message, group, draft, news),
@@ -113,13 +114,12 @@ impl Say {
         message.group = group;
         self.messages.put(key, message);
         if regrouped {
-            let next = self.messages.after(key).iter().find(|(_, message)| !message.shape().is_aside());
-            if let Some((next, _)) = next.filter(|(_, next)| next.group.is_some()) {
-                put_key(&mut self.dirty, *next);
+            let next = self.messages.after(key).iter().find(|known| !known.1.shape().is_aside());
+            if let Some(next) = next.filter(|next| next.1.group.is_some()) {
+                put_key(&mut self.dirty, next.0);
             }
         }
-        let depends = self.tip == Some(key) || (shown && matches!(shape, Shape::Retry | Shape::Waiting(_)));
-        if depends {
+        if shown && shape == Shape::Retry && !failed {
             put_key(&mut self.unsettled, key);
         } else {
             drop_key(&mut self.unsettled, key);
@@ -127,17 +127,13 @@ impl Say {
     }
 
     /// Whether what follows has made the row superfluous.
-    fn is_superseded(&self, key: Key, shape: Shape, body: Value<'_>) -> bool {
-        let failed = body.get("failed").bool() == Some(true);
+    fn is_superseded(&self, key: Key, shape: Shape, failed: bool) -> bool {
         match shape {
             Shape::Waiting(_) | Shape::Failed => self.tip != Some(key),
             Shape::Retry if !failed => {
-                let later = self.messages.after(key).iter();
-                let mut later = later.filter(|(_, message)| !message.shape().is_aside());
-                let first = later.next().map(|(_, message)| message.shape());
-                let request = |shape: Shape| shape == Shape::Started;
-                first.is_some_and(|first| first == Shape::Retry || request(first))
-                    || later.any(|(_, message)| request(message.shape()))
+                let next = self.messages.after(key).iter().find(|known| !known.1.shape().is_aside());
+                let request = self.heads[super::head_index(Shape::Started)].last();
+                next.is_some_and(|next| next.1.shape() == Shape::Retry) || request.is_some_and(|last| *last > key)
             }
             _ => false,
         }
@@ -183,7 +179,7 @@ impl Say {
         }
         let next = match message.shown {
             true => None,
-            false => self.messages.after(key).iter().find(|(_, next)| next.shown).map(|(next, _)| key_text(*next)),
+            false => self.messages.after(key).iter().find(|next| next.1.shown).map(|next| key_text(next.0)),
         };
         news.tell(Chunk::Block { key: &key_text(key), before: next.as_deref(), block: &block });
     }
@@ -380,7 +376,7 @@ impl Say {
                 Draft { words: Some(words), bytes, ..Draft::new(RowKind::ToolPreparing, RowState::Preparing) }
             }
             Shape::Plan => {
-                if self.messages.after(key).iter().all(|(_, later)| later.shape() != Shape::Plan) {
+                if self.messages.after(key).iter().all(|later| later.1.shape() != Shape::Plan) {
                     news.tell(Chunk::Panel { panel: PanelName::Plan, name: "entries", value: &plan(text) });
                 }
                 return None;
