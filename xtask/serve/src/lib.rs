@@ -6,14 +6,23 @@
 //! content security policy, cross-origin isolation, no caching), the MIME
 //! types that browsers insist on, and that no path leads out of a mounted folder.
 
+use std::convert::Infallible;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
 use percent_encoding::percent_decode_str;
-use tiny_http::{Header, Method, Request, Response};
+use tokio::sync::oneshot;
 
 /// What a page may do. WebAssembly needs `'wasm-unsafe-eval'`; nothing inline
 /// is allowed. Pictures in a chat come from anywhere on the web.
@@ -25,15 +34,12 @@ pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; \
 /// `credentialless` rather than `require-corp`, which would refuse the
 /// pictures that the policy above allows.
 const HEADERS: &[(&str, &str)] = &[
-    ("Cache-Control", "no-store"),
-    ("Content-Security-Policy", CONTENT_SECURITY_POLICY),
-    ("Cross-Origin-Opener-Policy", "same-origin"),
-    ("Cross-Origin-Embedder-Policy", "credentialless"),
-    ("X-Content-Type-Options", "nosniff"),
+    ("cache-control", "no-store"),
+    ("content-security-policy", CONTENT_SECURITY_POLICY),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-embedder-policy", "credentialless"),
+    ("x-content-type-options", "nosniff"),
 ];
-
-/// One request blocks one worker while its client reads.
-const WORKERS: usize = 4;
 
 /// How many ports are tried when the wanted one is taken.
 const PORTS_TRIED: u16 = 100;
@@ -49,9 +55,9 @@ pub struct Mount {
 
 /// A running server; dropping it stops it.
 pub struct Server {
-    http: Arc<tiny_http::Server>,
     port: u16,
-    workers: Vec<JoinHandle<()>>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Server {
@@ -60,19 +66,11 @@ impl Server {
     pub fn start(mounts: Vec<Mount>, port: u16) -> io::Result<Server> {
         let listener = listen(port)?;
         let port = listener.local_addr()?.port();
-        let http = tiny_http::Server::from_listener(listener, None).map_err(io::Error::other)?;
-        let (http, mounts) = (Arc::new(http), Arc::new(mounts));
-        let workers = (0..WORKERS)
-            .map(|_| {
-                let (http, mounts) = (Arc::clone(&http), Arc::clone(&mounts));
-                thread::spawn(move || {
-                    while let Ok(request) = http.recv() {
-                        answer(request, &mounts);
-                    }
-                })
-            })
-            .collect();
-        Ok(Server { http, port, workers })
+        listener.set_nonblocking(true)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (stop, stopped) = oneshot::channel();
+        let thread = thread::spawn(move || runtime.block_on(serve(listener, Arc::new(mounts), stopped)));
+        Ok(Server { port, stop: Some(stop), thread: Some(thread) })
     }
 
     /// The address of the page, with the slash at its end.
@@ -82,20 +80,46 @@ impl Server {
 
     /// Serves until the process ends.
     pub fn wait(mut self) {
-        for worker in self.workers.drain(..) {
-            // A worker that panicked answers no more; the others go on.
-            let _ = worker.join();
+        if let Some(thread) = self.thread.take() {
+            // It ends when it panics, and has said so.
+            let _ = thread.join();
         }
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Each call wakes one worker, which then finds nothing to receive.
-        self.workers.iter().for_each(|_| self.http.unblock());
-        for worker in self.workers.drain(..) {
-            let _ = worker.join();
+        self.stop.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
         }
+    }
+}
+
+/// Takes connections until `stopped`. A browser opens some long before it asks for anything on them: each is a task
+/// of its own, and an idle one holds up nobody.
+async fn serve(listener: TcpListener, mounts: Arc<Vec<Mount>>, mut stopped: oneshot::Receiver<()>) {
+    let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
+    loop {
+        let accepted = tokio::select! {
+            _ = &mut stopped => return,
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, _)) = accepted else {
+            // Out of descriptors, say: some connections will end.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        let mounts = Arc::clone(&mounts);
+        let service = service_fn(move |request: Request<hyper::body::Incoming>| {
+            let response = answer(&request, &mounts);
+            async { Ok::<_, Infallible>(response) }
+        });
+        tokio::spawn(async move {
+            let mut server = http1::Builder::new();
+            // A client that has gone needs no answer.
+            let _ = server.title_case_headers(true).serve_connection(TokioIo::new(stream), service).await;
+        });
     }
 }
 
@@ -111,24 +135,25 @@ fn listen(port: u16) -> io::Result<TcpListener> {
     }
 }
 
-fn answer(request: Request, mounts: &[Mount]) {
-    let (status, mime, body) = match request.method() {
-        Method::Get | Method::Head => match find(request.url(), mounts) {
+fn answer<B>(request: &Request<B>, mounts: &[Mount]) -> Response<Full<Bytes>> {
+    let (status, mime, body) = match *request.method() {
+        Method::GET | Method::HEAD => match find(request.uri().path(), mounts) {
             Some(file) => match std::fs::read(&file) {
-                Ok(bytes) => (200, mime(&file), bytes),
-                Err(error) => (500, TEXT, error.to_string().into_bytes()),
+                Ok(bytes) => (StatusCode::OK, mime(&file), bytes),
+                Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, TEXT, error.to_string().into_bytes()),
             },
-            None => (404, TEXT, b"not found".to_vec()),
+            None => (StatusCode::NOT_FOUND, TEXT, b"not found".to_vec()),
         },
-        _ => (405, TEXT, b"only GET and HEAD".to_vec()),
+        _ => (StatusCode::METHOD_NOT_ALLOWED, TEXT, b"only GET and HEAD".to_vec()),
     };
-    let mut response = Response::from_data(body).with_status_code(status).with_chunked_threshold(usize::MAX);
-    for (name, value) in HEADERS.iter().chain([&("Content-Type", mime)]) {
-        let header = Header::from_bytes(*name, *value).expect("the headers above are ASCII");
-        response.add_header(header);
+    let mut response = Response::new(Full::new(Bytes::from(body)));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(mime));
+    for (name, value) in HEADERS {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
-    // A client that has gone needs no answer.
-    let _ = request.respond(response);
+    response
 }
 
 /// The file that a request target names: none for a path that climbs out of
@@ -262,7 +287,7 @@ mod tests {
         for path in ["/", "/none"] {
             let answer = request(&server, "GET", path);
             for (name, value) in HEADERS {
-                assert!(answer.contains(&format!("{name}: {value}\r\n")), "{answer}");
+                assert!(answer.to_lowercase().contains(&format!("{name}: {value}\r\n").to_lowercase()), "{answer}");
             }
         }
     }
@@ -273,6 +298,31 @@ mod tests {
         assert!(request(&server, "POST", "/").starts_with("HTTP/1.1 405 "));
         let head = request(&server, "HEAD", "/");
         assert!(head.starts_with("HTTP/1.1 200 ") && head.ends_with("\r\n\r\n"), "{head}");
+    }
+
+    #[test]
+    fn idle_connections_hold_up_nobody() {
+        let (_root, server) = site();
+        let connect = || TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        let idle: Vec<TcpStream> = (0..50).map(|_| connect()).collect();
+        assert!(request(&server, "GET", "/").starts_with("HTTP/1.1 200 "));
+        drop(idle);
+    }
+
+    #[test]
+    fn a_connection_serves_one_request_after_the_other() {
+        let (_root, server) = site();
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        for _ in 0..3 {
+            write!(stream, "GET / HTTP/1.1\r\nHost: x\r\n\r\n").unwrap();
+            let mut answer = Vec::new();
+            while !answer.ends_with(b"\r\n\r\npage") {
+                let mut piece = [0; 512];
+                let length = stream.read(&mut piece).unwrap();
+                assert!(length > 0, "{}", String::from_utf8_lossy(&answer));
+                answer.extend_from_slice(&piece[..length]);
+            }
+        }
     }
 
     #[test]
