@@ -760,6 +760,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
     const { row, el } = rec, { choice } = row.meta ?? {};
     el.dataset.state = STATES.includes(row.state) ? row.state : "done";
     el.ariaBusy = String(row.busy === true);
+    el.toggleAttribute("data-grouped", Boolean(row.meta?.group));
     if (typeof choice === "number" && !rec.choice) el.prepend((rec.choice = words.say(make("div", "cr-choice"), "alternative", { n: choice + 1 })));
     const flags = [];
     if (row.permission && isAsking(row)) flags.push("permission.waiting");

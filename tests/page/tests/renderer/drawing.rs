@@ -111,6 +111,19 @@ fn rows_stand_where_they_were_inserted() {
 }
 
 #[test]
+fn tools_of_a_group_stand_close_together() {
+    each_browser(async |page| {
+        let tool = "(id, group) => ({ id, kind: 'tool', state: 'done', tool: { name: 'readFile', input: '{}' }, meta: group && { group } })";
+        show(page, &format!("[[1, 'a'], [2, 'a'], [3], [4]].map(([id, group]) => ({tool})(id, group))")).await;
+        let gap = "(a, b) => { const box = (id) => document.querySelector(`[data-row='${id}'] > .cr-body`).getBoundingClientRect(); \
+                    return box(b).top - box(a).bottom; }";
+        let gaps = page.eval(&format!("[({gap})(1, 2), ({gap})(3, 4)]")).await;
+        let gaps: [f64; 2] = serde_json::from_value(gaps).expect("two gaps");
+        assert!(gaps[0] < 2.0 && gaps[1] > 5.0, "{gaps:?}");
+    });
+}
+
+#[test]
 fn rows_inserted_and_removed_anywhere_stand_as_in_a_plain_list() {
     each_browser(async |page| {
         show(page, "[]").await;
