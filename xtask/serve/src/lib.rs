@@ -58,16 +58,26 @@ impl Server {
     /// Serves `mounts`, the first whose prefix fits, on the first free port
     /// from `port` on. Port 0 means any free one.
     pub fn start(mounts: Vec<Mount>, port: u16) -> io::Result<Server> {
+        Server::start_with(mounts, port, &[])
+    }
+
+    /// The same with headers of its own, each in the place of the usual one of its name.
+    ///
+    /// # Panics
+    /// For a header that is not ASCII.
+    pub fn start_with(mounts: Vec<Mount>, port: u16, own: &[(&str, &str)]) -> io::Result<Server> {
+        let usual = HEADERS.iter().filter(|(name, _)| !own.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)));
+        let headers: Arc<[Header]> = usual.chain(own).map(|(name, value)| header(name, value)).collect();
         let listener = listen(port)?;
         let port = listener.local_addr()?.port();
         let http = tiny_http::Server::from_listener(listener, None).map_err(io::Error::other)?;
         let (http, mounts) = (Arc::new(http), Arc::new(mounts));
         let workers = (0..WORKERS)
             .map(|_| {
-                let (http, mounts) = (Arc::clone(&http), Arc::clone(&mounts));
+                let (http, mounts, headers) = (Arc::clone(&http), Arc::clone(&mounts), Arc::clone(&headers));
                 thread::spawn(move || {
                     while let Ok(request) = http.recv() {
-                        answer(request, &mounts);
+                        answer(request, &mounts, &headers);
                     }
                 })
             })
@@ -111,7 +121,11 @@ fn listen(port: u16) -> io::Result<TcpListener> {
     }
 }
 
-fn answer(request: Request, mounts: &[Mount]) {
+fn header(name: &str, value: &str) -> Header {
+    Header::from_bytes(name, value).expect("headers are ASCII")
+}
+
+fn answer(request: Request, mounts: &[Mount], headers: &[Header]) {
     let (status, mime, body) = match request.method() {
         Method::Get | Method::Head => match find(request.url(), mounts) {
             Some(file) => match std::fs::read(&file) {
@@ -123,8 +137,7 @@ fn answer(request: Request, mounts: &[Mount]) {
         _ => (405, TEXT, b"only GET and HEAD".to_vec()),
     };
     let mut response = Response::from_data(body).with_status_code(status).with_chunked_threshold(usize::MAX);
-    for (name, value) in HEADERS.iter().chain([&("Content-Type", mime)]) {
-        let header = Header::from_bytes(*name, *value).expect("the headers above are ASCII");
+    for header in headers.iter().cloned().chain([header("Content-Type", mime)]) {
         response.add_header(header);
     }
     // A client that has gone needs no answer.
@@ -265,6 +278,21 @@ mod tests {
                 assert!(answer.contains(&format!("{name}: {value}\r\n")), "{answer}");
             }
         }
+    }
+
+    #[test]
+    fn a_header_of_ones_own_stands_in_the_place_of_the_usual_one() {
+        let (root, _) = site();
+        let mounts = vec![Mount { prefix: "/", folder: root.path().join("www") }];
+        let own = [("cross-origin-embedder-policy", "require-corp"), ("X-Own", "1")];
+        let server = Server::start_with(mounts, 0, &own).unwrap();
+        let answer = request(&server, "GET", "/");
+        for line in
+            ["cross-origin-embedder-policy: require-corp", "X-Own: 1", "Cross-Origin-Opener-Policy: same-origin"]
+        {
+            assert!(answer.contains(&format!("{line}\r\n")), "{answer}");
+        }
+        assert!(!answer.contains("credentialless"), "{answer}");
     }
 
     #[test]
