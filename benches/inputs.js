@@ -141,6 +141,30 @@ export function shortAnswers(count) {
   });
 }
 
+/** One turn of a long chat: some text, then a call of a tool. */
+export function answerWithCall(n) {
+  const rng = random(1000 + n);
+  const said = Array.from({ length: 8 }, () => token(rng));
+  const call = {
+    index: 0, id: `call_${n}`, type: "function",
+    function: { name: "read_file", arguments: JSON.stringify({ path: `src/${rng.one(WORDS)}.rs`, lines: rng.below(400) }) },
+  };
+  const chunks = [...said.map((content) => chunk({ content })), chunk({ tool_calls: [call] }), chunk({}, "tool_calls")];
+  return { ...body(chunks.map((chunk) => ({ ...chunk, id: `chatcmpl-${n}` }))), callId: call.id };
+}
+
+/** The text of a row that grows: in each of `frames` frames `deltas` pieces of `length` characters. */
+export function growth(frames, deltas, length) {
+  const rng = random(7);
+  const characters = [];
+  while (characters.length < frames * deltas * length) characters.push(...token(rng));
+  const piece = (at) => characters.slice(at * length, (at + 1) * length).join("");
+  return Array.from({ length: frames }, (_, frame) => Array.from({ length: deltas }, (_, at) => piece(frame * deltas + at)));
+}
+
+/** The bytes of some text deltas of a response that goes on. */
+export const textEvents = (deltas) => new TextEncoder().encode(deltas.map((content) => `data: ${JSON.stringify(chunk({ content }))}\n\n`).join(""));
+
 const MAKERS = {
   text: () => text(DELTAS),
   argument: () => argument(1 << 20),

@@ -8,6 +8,7 @@
 
 mod chromium;
 mod figures;
+mod frame;
 mod readers;
 
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ use crate::project::Project;
 use crate::{setup, size};
 use chromium::Chromium;
 use figures::{Spread, short, table, whole};
+use frame::Frame;
 
 /// Fewer rounds have no quartiles worth the name.
 const ROUNDS: usize = 15;
@@ -70,7 +72,7 @@ const COLD: Budget = Budget { bound: Bound::AtMost(2.0), aim: Some(1.2) };
 /// Memory may be this many times the text, and so much more.
 const MEMORY: (f64, f64) = (3.0, 2e6);
 /// What is measured besides the warm cases.
-const OTHERS: [&str; 4] = ["growth", "cold", "memory", "sizes"];
+const OTHERS: [&str; 5] = ["growth", "cold", "frame", "memory", "sizes"];
 
 /// What benches/measure.js answers with; times in milliseconds.
 #[derive(Debug, Deserialize, Serialize)]
@@ -199,6 +201,7 @@ impl Bench<'_> {
             true => vec![self.in_chromium()?, self.in_node()?],
             false => Vec::new(),
         };
+        let frame = if self.wants("frame") { Some(self.frame()?) } else { None };
         let memory: Vec<Memory> = if self.wants("memory") { self.node("memory", json!(null))? } else { Vec::new() };
         let sizes = if self.wants("sizes") { size::sizes(&self.package)? } else { Vec::new() };
 
@@ -214,6 +217,9 @@ impl Bench<'_> {
             println!("\n{}\n", environment.name);
             print!("{}", environment.table(&mut verdicts));
         }
+        if let Some(frame) = &frame {
+            print!("\n{}", frame.tables(&mut verdicts));
+        }
         if !memory.is_empty() {
             print!("\n{}", memory_table(&memory, &mut verdicts));
         }
@@ -228,7 +234,7 @@ impl Bench<'_> {
         if json {
             let sizes: Vec<_> = sizes.iter().map(|size| json!([size.name, size.raw, size.gzip])).collect();
             let all = json!({
-                "rounds": self.rounds, "environments": environments, "memory": memory, "sizes": sizes,
+                "rounds": self.rounds, "environments": environments, "frame": frame, "memory": memory, "sizes": sizes,
                 "budgets": verdicts,
             });
             println!("{all}");
@@ -242,16 +248,22 @@ impl Bench<'_> {
 
     fn in_chromium(&self) -> Result<Environment> {
         let chromium = Chromium::start(self.project, &self.package, &self.parser)?;
-        chromium.open("warm")?;
+        chromium.open("warm", "page.html")?;
         let warm = chromium.call("warm", self.options())?;
         // A site of its own for each sample is a process of its own.
         let mut site = 0;
         let cold = self.cold(|side| {
             site += 1;
-            chromium.open(&format!("cold-{site}"))?;
+            chromium.open(&format!("cold-{site}"), "page.html")?;
             chromium.call("cold", json!(side))
         })?;
         Ok(Environment { name: format!("Chromium {}", chromium.version), warm, cold })
+    }
+
+    fn frame(&self) -> Result<Frame> {
+        let chromium = Chromium::start(self.project, &self.package, &self.parser)?;
+        chromium.open("frame", "frame.html")?;
+        Frame::measure(&chromium, self.rounds)
     }
 
     fn in_node(&self) -> Result<Environment> {

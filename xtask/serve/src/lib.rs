@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -53,6 +53,12 @@ pub struct Mount {
     pub folder: PathBuf,
 }
 
+/// What is served, and the headers of every answer.
+struct Site {
+    mounts: Vec<Mount>,
+    headers: HeaderMap,
+}
+
 /// A running server; dropping it stops it.
 pub struct Server {
     port: u16,
@@ -64,12 +70,26 @@ impl Server {
     /// Serves `mounts`, the first whose prefix fits, on the first free port
     /// from `port` on. Port 0 means any free one.
     pub fn start(mounts: Vec<Mount>, port: u16) -> io::Result<Server> {
+        Server::start_with(mounts, port, &[])
+    }
+
+    /// The same with headers of its own, each in the place of the usual one of its name.
+    ///
+    /// # Panics
+    /// For a name or value that no header may have.
+    pub fn start_with(mounts: Vec<Mount>, port: u16, own: &[(&str, &str)]) -> io::Result<Server> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in HEADERS.iter().chain(own) {
+            let name = HeaderName::from_bytes(name.as_bytes()).expect("a header's name");
+            headers.insert(name, HeaderValue::from_str(value).expect("a header's value"));
+        }
         let listener = listen(port)?;
         let port = listener.local_addr()?.port();
         listener.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
-        let thread = thread::spawn(move || runtime.block_on(serve(listener, Arc::new(mounts), stopped)));
+        let site = Arc::new(Site { mounts, headers });
+        let thread = thread::spawn(move || runtime.block_on(serve(listener, site, stopped)));
         Ok(Server { port, stop: Some(stop), thread: Some(thread) })
     }
 
@@ -98,7 +118,7 @@ impl Drop for Server {
 
 /// Takes connections until `stopped`. A browser opens some long before it asks for anything on them: each is a task
 /// of its own, and an idle one holds up nobody.
-async fn serve(listener: TcpListener, mounts: Arc<Vec<Mount>>, mut stopped: oneshot::Receiver<()>) {
+async fn serve(listener: TcpListener, site: Arc<Site>, mut stopped: oneshot::Receiver<()>) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     loop {
         let accepted = tokio::select! {
@@ -110,9 +130,9 @@ async fn serve(listener: TcpListener, mounts: Arc<Vec<Mount>>, mut stopped: ones
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let mounts = Arc::clone(&mounts);
+        let site = Arc::clone(&site);
         let service = service_fn(move |request: Request<hyper::body::Incoming>| {
-            let response = answer(&request, &mounts);
+            let response = answer(&request, &site);
             async { Ok::<_, Infallible>(response) }
         });
         tokio::spawn(async move {
@@ -135,9 +155,9 @@ fn listen(port: u16) -> io::Result<TcpListener> {
     }
 }
 
-fn answer<B>(request: &Request<B>, mounts: &[Mount]) -> Response<Full<Bytes>> {
+fn answer<B>(request: &Request<B>, site: &Site) -> Response<Full<Bytes>> {
     let (status, mime, body) = match *request.method() {
-        Method::GET | Method::HEAD => match find(request.uri().path(), mounts) {
+        Method::GET | Method::HEAD => match find(request.uri().path(), &site.mounts) {
             Some(file) => match std::fs::read(&file) {
                 Ok(bytes) => (StatusCode::OK, mime(&file), bytes),
                 Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, TEXT, error.to_string().into_bytes()),
@@ -148,11 +168,8 @@ fn answer<B>(request: &Request<B>, mounts: &[Mount]) -> Response<Full<Bytes>> {
     };
     let mut response = Response::new(Full::new(Bytes::from(body)));
     *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static(mime));
-    for (name, value) in HEADERS {
-        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
-    }
+    response.headers_mut().clone_from(&site.headers);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(mime));
     response
 }
 
@@ -290,6 +307,21 @@ mod tests {
                 assert!(answer.to_lowercase().contains(&format!("{name}: {value}\r\n").to_lowercase()), "{answer}");
             }
         }
+    }
+
+    #[test]
+    fn a_header_of_ones_own_stands_in_the_place_of_the_usual_one() {
+        let (root, _) = site();
+        let mounts = vec![Mount { prefix: "/", folder: root.path().join("www") }];
+        let own = [("cross-origin-embedder-policy", "require-corp"), ("x-own", "1")];
+        let server = Server::start_with(mounts, 0, &own).unwrap();
+        let answer = request(&server, "GET", "/");
+        for line in
+            ["Cross-Origin-Embedder-Policy: require-corp", "X-Own: 1", "Cross-Origin-Opener-Policy: same-origin"]
+        {
+            assert!(answer.contains(&format!("{line}\r\n")), "{answer}");
+        }
+        assert!(!answer.contains("credentialless"), "{answer}");
     }
 
     #[test]

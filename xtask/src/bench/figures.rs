@@ -13,15 +13,8 @@ pub struct Spread {
 impl Spread {
     /// The spread of some samples; none of none.
     pub fn of(samples: &[f64]) -> Option<Spread> {
-        let mut sorted = samples.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        let &least = sorted.first()?;
-        let at = |part: f64| {
-            let place = part * (sorted.len() - 1) as f64;
-            let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-            below + (above - below) * place.fract()
-        };
-        Some(Spread { least, lower: at(0.25), median: at(0.5), upper: at(0.75) })
+        let [least, lower, median, upper] = quantiles(samples, [0.0, 0.25, 0.5, 0.75])?;
+        Some(Spread { least, lower, median, upper })
     }
 
     /// The spread of one side over another, sample by sample: what slows the
@@ -40,6 +33,18 @@ impl Spread {
     pub fn ratio(&self) -> String {
         format!("{} ({}–{})", short(self.median), short(self.lower), short(self.upper))
     }
+}
+
+/// The samples below which these parts of all lie, between two where none stands at the place; none of none.
+pub fn quantiles<const N: usize>(samples: &[f64], parts: [f64; N]) -> Option<[f64; N]> {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let last = sorted.len().checked_sub(1)?;
+    Some(parts.map(|part| {
+        let place = part * last as f64;
+        let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+        below + (above - below) * place.fract()
+    }))
 }
 
 /// A figure with three digits, as far as that makes sense.
