@@ -223,8 +223,9 @@ async function start() {
   function say(status) {
     $("status").textContent = status;
     $("app").dataset.mode = player.playing ? "playing" : stream && !played ? "paused" : "still";
-    $("play").ariaDisabled = String(player.playing);
+    $("play").ariaDisabled = String(player.playing || !!player.waits);
     $("pause").ariaDisabled = String(!player.playing);
+    $("step").ariaDisabled = String(!!player.waits);
     $("abort").ariaDisabled = String(!stream || played);
     $("replay").ariaDisabled = String(!played || !fed.length);
     dirty();
@@ -259,7 +260,7 @@ async function start() {
       item.append(what, code);
       return item;
     }));
-    $("clock").textContent = `${(player.at / 1000).toFixed(1)} s · ${player.next} of ${player.pieces.length} pieces`;
+    $("clock").textContent = `${(player.at / 1000).toFixed(1)} s · ${player.next}${player.waits ? "" : ` of ${player.pieces.length}`} pieces`;
     $("progress").style.scale = `${player.next / player.pieces.length} 1`;
   }
 
