@@ -1,6 +1,9 @@
-// The demo page: plays a recording into a chat, piece by piece, as a network would, and shows what comes of it.
-import { mountRows } from "./rows.js";
-import { cutFile, recordings } from "./recordings.js";
+// The demo page: plays a recording into a chat, piece by piece, as a network or an extension would, and shows what
+// comes of it.
+import { mountPanels, mountRows } from "./rows.js";
+import { cutFile, recordings, timed } from "./recordings.js";
+import { Player } from "./player.js";
+import { settings } from "./settings.js";
 
 const $ = (id) => document.getElementById(id);
 const SPEEDS = { recorded: 1, fast: 4, instant: Infinity };
@@ -8,57 +11,9 @@ const OPS_SHOWN = 200;
 const WIRE_SHOWN = 6000; // characters
 const TOOL_MS = 600;
 const REFRESH_MS = 100;
+const SENT_SHOWN = 20;
+const FORMATS = { "openai-chat": "OpenAI chat", say: "Say messages", "api-stream": "API stream", auto: "Your file" };
 const NOTHING = { bytes: 0, records: { total: 0, applied: 0, noop: 0, skipped: 0, faulted: 0, late: 0 }, lateBytes: 0 };
-
-/**
- * Feeds network pieces `[at_ms, bytes]` to `feed` at a speed that may change meanwhile. `onend` follows the
- * last piece.
- */
-class Player {
-  constructor(pieces, feed, onend) {
-    Object.assign(this, { pieces, feed, onend, next: 0, at: 0, speed: 1, timer: 0 });
-  }
-
-  get playing() {
-    return this.timer !== 0;
-  }
-
-  get over() {
-    return this.next >= this.pieces.length;
-  }
-
-  play() {
-    if (this.playing || this.over) return;
-    this.since = performance.now();
-    this.timer = setTimeout(() => this.tick());
-  }
-
-  pause() {
-    clearTimeout(this.timer);
-    this.timer = 0;
-  }
-
-  /** Feeds one piece, whatever the time. */
-  step() {
-    if (this.over) return;
-    const [at, bytes] = this.pieces[this.next++];
-    this.at = Math.max(this.at, at);
-    this.feed(bytes);
-    if (this.over) {
-      this.pause();
-      this.onend();
-    }
-  }
-
-  tick() {
-    const now = performance.now(), until = this.speed === Infinity ? Infinity : this.at + (now - this.since) * this.speed;
-    this.since = now;
-    while (!this.over && this.pieces[this.next][0] <= until) this.step();
-    if (this.over) return;
-    this.at = until;
-    this.timer = setTimeout(() => this.tick(), (this.pieces[this.next][0] - until) / this.speed);
-  }
-}
 
 async function start() {
   const { default: init, ChatRows } = await import("./pkg/chatrows.js");
@@ -67,9 +22,12 @@ async function start() {
   window.__chat = chat; // for the console
 
   const view = mountRows($("log"), chat);
+  const panels = mountPanels($("panels"), chat);
+  settings([view, panels]);
   const choices = [...recordings];
   const hostTimers = new Set();
-  let choice, player, stream, played = false, before = chat.stats();
+  /** `fed`: what the stream has had, as pieces; `again`: how the rows stood before they are played again on top. */
+  let choice, player, stream, fed, again, played = false, before = chat.stats();
 
   // --- playing -----------------------------------------------------------------------------------------
 
@@ -79,10 +37,13 @@ async function start() {
     hostTimers.clear();
     chat.reset();
     before = chat.stats();
-    stream = undefined;
+    stream = again = undefined;
     played = false;
+    fed = [];
     clearWire();
-    player = new Player(choice.pieces(), feed, () => end(stream.finish()));
+    $("sent").replaceChildren();
+    // An extension's messages have no end; all others end with their response.
+    player = new Player(choice.pieces(), feed, () => end(posts() ? "done" : stream.finish()), wait);
     setSpeed();
     say("Ready");
     $("empty").hidden = false;
@@ -92,25 +53,72 @@ async function start() {
     if (stream) return;
     $("empty").hidden = true;
     if (choice.ask) chat.addUser(choice.ask);
-    window.__stream = stream = chat.stream({ format: "openai-chat" });
+    window.__stream = stream = chat.stream({ format: choice.format });
   }
 
-  function feed(bytes) {
-    showWire(bytes);
-    stream.push(bytes);
+  /** Whether the scene is one of messages that an extension posts. */
+  function posts() {
+    return choice.format === "say";
+  }
+
+  function feed(data, at) {
+    if (!again) fed.push([at, data]);
+    showWire(data);
+    if (posts()) stream.pushMessage(data);
+    else stream.push(data);
     dirty();
+  }
+
+  function wait() {
+    say("Waiting for you");
   }
 
   function end(how) {
     played = true;
+    if (again) {
+      const same = how === "cancelled" || JSON.stringify(chat.rows()) === again;
+      again = undefined;
+      return say(how === "cancelled" ? "Aborted" : same ? "Replayed: no row has changed" : "Replayed: rows have changed");
+    }
     say({ done: "Done", interrupted: "Ended early", cancelled: "Aborted" }[how] ?? how);
+  }
+
+  /** The same once more into the chat as it stands, as after a connection that was lost and begins from the start. */
+  function replay() {
+    if (!played) return;
+    again = JSON.stringify(chat.rows());
+    played = false;
+    clearWire();
+    if (!posts()) stream.restart({ from: "beginning" });
+    player = new Player(fed, feed, () => end(posts() ? "done" : stream.finish()), wait);
+    setSpeed();
+    player.play();
+    say("Replaying");
+  }
+
+  /** The reader has acted: what goes back to the other side, and what that answers in the scene. */
+  function act(name, row, said) {
+    send({ type: name, ...(row.key && { key: row.key }), ...said });
+    const then = player.waits?.[name];
+    if (!then) return false;
+    player.reply(timed(then(said?.answer), player.at));
+    say(player.playing ? "Playing" : "Paused");
+    return true;
+  }
+
+  function send(message) {
+    const item = document.createElement("li"), code = document.createElement("code");
+    code.textContent = visible(JSON.stringify(message));
+    item.append(code);
+    $("sent").append(item);
+    while ($("sent").children.length > SENT_SHOWN) $("sent").firstChild.remove();
   }
 
   function play() {
     if (played) rewind();
     begin();
     player.play();
-    if (player.playing) say("Playing");
+    if (player.playing) say(again ? "Replaying" : "Playing");
   }
 
   function pause() {
@@ -123,8 +131,9 @@ async function start() {
     if (played) rewind();
     begin();
     player.pause();
+    if (player.waits) return;
     player.step();
-    if (!played) say(`Paused after piece ${player.next} of ${player.pieces.length}`);
+    if (!played && !player.waits) say(`Paused after piece ${player.next} of ${player.pieces.length}`);
   }
 
   function abort() {
@@ -174,16 +183,28 @@ async function start() {
     return args.station ? `${args.station}: high water 04:12, low water 10:31` : "Done";
   }
 
+  /** Adds a recording to the list, among those of its format. */
+  function list({ id, title, format }) {
+    const label = FORMATS[format];
+    let group = [...$("recording").children].find((other) => other.label === label);
+    if (!group) {
+      group = document.createElement("optgroup");
+      group.label = label;
+      $("recording").append(group);
+    }
+    group.append(new Option(title, id));
+  }
+
   // --- files -------------------------------------------------------------------------------------------
 
   async function open(file) {
     if (!file) return;
     const bytes = new Uint8Array(await file.arrayBuffer());
-    const own = { id: "own", title: file.name, pieces: () => cutFile(bytes, bytes.length) };
+    const own = { id: "own", title: file.name, format: "auto", pieces: () => cutFile(bytes, bytes.length) };
     const at = choices.findIndex((other) => other.id === "own");
     if (at < 0) {
       choices.push(own);
-      $("recording").add(new Option(own.title, "own"));
+      list(own);
     } else {
       choices[at] = own;
       $("recording").options[at].text = own.title;
@@ -202,9 +223,11 @@ async function start() {
   function say(status) {
     $("status").textContent = status;
     $("app").dataset.mode = player.playing ? "playing" : stream && !played ? "paused" : "still";
-    $("play").ariaDisabled = String(player.playing);
+    $("play").ariaDisabled = String(player.playing || !!player.waits);
     $("pause").ariaDisabled = String(!player.playing);
+    $("step").ariaDisabled = String(!!player.waits);
     $("abort").ariaDisabled = String(!stream || played);
+    $("replay").ariaDisabled = String(!played || !fed.length);
     dirty();
   }
 
@@ -222,15 +245,11 @@ async function start() {
     due = 0;
     const { bytes, records, lateBytes } = stream?.stats() ?? NOTHING;
     const { rows, ops, batches } = chat.stats();
-    const { activity, usage = {} } = chat.panels();
+    const { activity } = chat.panels();
     define($("stats"), [
-      ["Bytes", bytes], ["Records", records.total], ["applied", records.applied], ["no change", records.noop],
+      ["Format", choice.format], ["Activity", activity?.state], ["Bytes", bytes], ["Records", records.total], ["applied", records.applied], ["no change", records.noop],
       ["skipped", records.skipped], ["faulted", records.faulted], ["late", records.late],
       ["Late bytes", lateBytes], ["Rows", rows], ["Ops", ops - before.ops], ["Batches", batches - before.batches],
-    ]);
-    define($("panels"), [
-      ["Activity", activity?.state], ["Tokens in", usage.inputTokens], ["cached", usage.cachedTokens],
-      ["Tokens out", usage.outputTokens], ["reasoning", usage.reasoningTokens],
     ]);
     const faults = stream?.faults() ?? [];
     $("faultcount").textContent = faults.length || "";
@@ -241,7 +260,7 @@ async function start() {
       item.append(what, code);
       return item;
     }));
-    $("clock").textContent = `${(player.at / 1000).toFixed(1)} s · ${player.next} of ${player.pieces.length} pieces`;
+    $("clock").textContent = `${(player.at / 1000).toFixed(1)} s · ${player.next}${player.waits ? "" : ` of ${player.pieces.length}`} pieces`;
     $("progress").style.scale = `${player.next / player.pieces.length} 1`;
   }
 
@@ -254,8 +273,9 @@ async function start() {
     showHood();
   }
 
-  function showWire(bytes) {
-    wire = (wire + decoder.decode(bytes, { stream: true }) + "┊").slice(-WIRE_SHOWN);
+  function showWire(data) {
+    const text = ArrayBuffer.isView(data) ? `${decoder.decode(data, { stream: true })}┊` : `${JSON.stringify(data)}\n`;
+    wire = (wire + text).slice(-WIRE_SHOWN);
     showHood();
   }
 
@@ -290,14 +310,20 @@ async function start() {
   chat.subscribe((ops) => {
     for (const op of ops) {
       const row = op.op === "insert" ? op.row : op.op === "update" ? op.patch : undefined;
-      if (row?.state === "pending") run(op.id);
+      // What waits for leave is run by the other side.
+      if (row?.state === "pending" && row.tool && !row.permission && !posts()) run(op.id);
     }
     lines = lines.concat(ops.slice(-OPS_SHOWN)).slice(-OPS_SHOWN);
     showHood();
     dirty();
   });
   chat.onFault(dirty);
-  view.addEventListener("retry", restart);
+  for (const type of ["approve", "reject"]) {
+    view.addEventListener(type, ({ detail: { row, option } }) => act(type, row, { option: option.id }));
+  }
+  view.addEventListener("answer", ({ detail: { row, answer } }) => act("answer", row, { answer: [answer].flat().join(", ") }));
+  view.addEventListener("retry", ({ detail: { row } }) => act("retry", row) || restart());
+  view.addEventListener("open", ({ detail: { row, path, line } }) => act("open", row, { path, line }));
 
   // --- controls ----------------------------------------------------------------------------------------
 
@@ -307,6 +333,7 @@ async function start() {
   pressable("step", step);
   pressable("abort", abort);
   pressable("restart", restart);
+  pressable("replay", replay);
   pressable("open", () => $("file").click());
   pressable("hood", () => {
     const shown = $("wires").hidden;
@@ -323,7 +350,7 @@ async function start() {
     $("file").value = "";
   });
 
-  const keys = { p: () => (player.playing ? pause() : play()), s: step, a: abort, r: restart, o: () => $("file").click(), w: () => $("hood").click(), "?": () => ($("keys").open = !$("keys").open) };
+  const keys = { p: () => (player.playing ? pause() : play()), s: step, a: abort, r: restart, t: replay, o: () => $("file").click(), w: () => $("hood").click(), n: () => $("narrow").click(), "?": () => ($("keys").open = !$("keys").open) };
   addEventListener("keydown", (event) => {
     if (!$("shortcuts").checked || event.ctrlKey || event.altKey || event.metaKey || (event.repeat && event.key !== "s")) return;
     if (event.target.closest?.("select, input, textarea")) return;
@@ -348,7 +375,7 @@ async function start() {
     open(event.dataTransfer.files[0]);
   });
 
-  for (const { id, title } of recordings) $("recording").add(new Option(title, id));
+  recordings.forEach(list);
   choose(0);
   $("app").dataset.ready = "";
 }

@@ -1,7 +1,9 @@
-// Recordings for the demo: what a model's server would have sent, as OpenAI chat completion chunks. Written
-// for this project and built anew, always the same, whenever one is played: a script of events with the
-// pauses between them, then cut into network pieces `[at_ms, Uint8Array]` without regard for events, escapes
-// or characters.
+// Recordings for the demo: what a model's server would have sent as OpenAI chat completion chunks, an extension's
+// provider as chunks of its own, and an extension as messages to its webview (posted.js). Written for this project
+// and built anew, always the same, whenever one is played: a script of events with the pauses between them. Bytes
+// are cut into network pieces `[at_ms, Uint8Array]` without regard for events, escapes or characters; messages are
+// pieces `[at_ms, object]`.
+import { posted } from "./posted.js";
 
 const PIECE_MS = 16;
 
@@ -102,8 +104,8 @@ function reasoning() {
   ];
 }
 
-/** 200 KiB of arguments: a path, then a file full of what JSON must escape and of characters of several bytes. */
-export function longArguments() {
+/** So many bytes of arguments: a path, then a file full of what JSON must escape and of characters of several bytes. */
+export function longArguments(most = 200 * 1024) {
   const lines = [];
   const places = ["Brest", "Reykjavík", "Saint-Malo", "Владивосток", "Άνδρος", "Łeba"];
   const head = '{"path":"notes/tides.md","content":"';
@@ -115,7 +117,7 @@ export function longArguments() {
       : `- ${place}: "high water" at ${n % 24}:${String((n * 17) % 60).padStart(2, "0")},\t${((n * 37) % 900) / 100} m${n % 5 ? "" : ", calm 😊"}\n`;
     const escaped = JSON.stringify(line).slice(1, -1);
     size += new TextEncoder().encode(escaped).length;
-    if (size > 200 * 1024) break;
+    if (size > most) break;
     lines.push(escaped);
   }
   return `${head}${lines.join("")}"}`;
@@ -207,14 +209,76 @@ function choices() {
   ];
 }
 
-/** `ask` is what the user says first; `pieces()` are the network pieces. */
+/** Two calls of a provider that says how far it has come by markers inside its reasoning, and reports each as a whole. */
+function preparedCalls() {
+  const line = (chunk) => `${JSON.stringify(chunk)}\n`;
+  const reason = (text) => line({ type: "reasoning", text });
+  const marker = (name, bytes) => reason(`\0tool_preparing\0${name}\0${bytes}\0`);
+  const tides = longArguments(1.2 * 1024 * 1024);
+  const week = JSON.stringify({ path: "notes/week.md", content: "# This week\n\n" + "Spring tide on Friday; keep the lower path clear.\n".repeat(900) });
+  const size = (text) => new TextEncoder().encode(text).length;
+  const [most, some] = [size(tides), size(week)];
+  const grown = (of, part) => Math.round(of * part ** 3); // slowly through the bytes, fast through the megabytes
+  const steps = Array.from({ length: 60 }, (_, i) => (i + 1) / 60);
+  return [
+    [120, line({ type: "response_metadata", model: "demo-model", actualModel: "demo-model-large", ttfbMs: 118 })],
+    ...spread(tokens("Two files: the table for the year, and a page for this week. I write both at once."), 30, reason),
+    [150, marker("write_file", 0)],
+    [90, marker("append_file", 0)],
+    ...steps.flatMap((part, i) => [
+      [50, marker("write_file", grown(most, part))],
+      ...(i < 40 ? [[20, marker("append_file", grown(some, Math.min(1, (i + 1) / 40)))]] : []),
+      ...(i % 15 === 7 ? [[10, reason(" Still writing.")]] : []),
+    ]),
+    [7000, line({ type: "tool_call", id: "call_i1", name: "append_file", arguments: week })],
+    [900, line({ type: "tool_call", id: "call_i2", name: "write_file", arguments: tides })],
+    [60, line({ type: "usage", inputTokens: 388, outputTokens: 402117, cacheReadTokens: 256, totalCost: 0.4137 })],
+  ];
+}
+
+/** What a provider's parser makes of a call, after sources and an answer. */
+function chunks() {
+  const line = (chunk) => `${JSON.stringify(chunk)}\n`;
+  const args = every('{"station":"Brest","days":1,"units":{"height":"m"}}', 6);
+  return [
+    ...spread(tokens("The port of Brest has the gauge I need."), 30, (text) => line({ type: "reasoning", text })),
+    [40, line({ type: "thinking_complete", signature: "demo" })],
+    ...spread(tokens("High water at Brest today, from the port’s own gauge:"), 32, (text) => line({ type: "text", text })),
+    [60, line({ type: "grounding", sources: [{ title: "The gauge at Brest", url: "https://example.org/brest" }] })],
+    [80, line({ type: "tool_call_start", id: "call_j1", name: "tide_table" })],
+    ...spread(args, 60, (delta) => line({ type: "tool_call_delta", id: "call_j1", delta })),
+    [40, line({ type: "tool_call_end", id: "call_j1" })],
+    [40, line({ type: "usage", inputTokens: 120, outputTokens: 64, reasoningTokens: 12, totalCost: 0.0021 })],
+  ];
+}
+
+/** `[pause_ms, message, waits?]` with the time at which each comes, from `at` on. */
+export function timed(script, at = 0) {
+  return script.map(([pause, ...rest]) => [(at += pause), ...rest]);
+}
+
+const streams = (format, recordings) =>
+  recordings.map(({ script, ...rest }, i) => ({ ...rest, format, pieces: () => pieces(script(), i + 1) }));
+
+/**
+ * `ask` is what the user says first; `pieces()` are the network pieces, `[at_ms, bytes]`, or the messages,
+ * `[at_ms, object]`. A third entry says that the other side waits for the reader: by the name of what they may do,
+ * the function that gives what is posted then.
+ */
 export const recordings = [
-  { id: "answer", title: "A short answer", ask: "What makes the tides?", script: answer },
-  { id: "reasoning", title: "Reasoning, then an answer", ask: "A farmer has 17 sheep. All but nine run away. How many are left?", script: reasoning },
-  { id: "long-call", title: "A tool call of 200 KB", ask: "Write a tide table for the year into notes/tides.md.", script: longCall },
-  { id: "parallel", title: "Two tool calls at once", ask: "Compare the tides of Reykjavík and Saint-Malo.", script: parallelCalls },
-  { id: "length", title: "An answer cut by length", ask: "What lives in a tide pool?", script: cutByLength },
-  { id: "error", title: "An error in mid-answer", ask: "When was the harbour surveyed?", script: errorInside },
-  { id: "hostile", title: "A hostile stream", ask: "Save a note, please.", script: hostile },
-  { id: "choices", title: "Two choices", ask: "What is slack water?", script: choices },
-].map(({ script, ...rest }, i) => ({ ...rest, pieces: () => pieces(script(), i + 1) }));
+  ...streams("openai-chat", [
+    { id: "answer", title: "A short answer", ask: "What makes the tides?", script: answer },
+    { id: "reasoning", title: "Reasoning, then an answer", ask: "A farmer has 17 sheep. All but nine run away. How many are left?", script: reasoning },
+    { id: "long-call", title: "A tool call of 200 KB", ask: "Write a tide table for the year into notes/tides.md.", script: longCall },
+    { id: "parallel", title: "Two tool calls at once", ask: "Compare the tides of Reykjavík and Saint-Malo.", script: parallelCalls },
+    { id: "length", title: "An answer cut by length", ask: "What lives in a tide pool?", script: cutByLength },
+    { id: "error", title: "An error in mid-answer", ask: "When was the harbour surveyed?", script: errorInside },
+    { id: "hostile", title: "A hostile stream", ask: "Save a note, please.", script: hostile },
+    { id: "choices", title: "Two choices", ask: "What is slack water?", script: choices },
+  ]),
+  ...posted.map(({ script, ...rest }) => ({ ...rest, format: "say", pieces: () => timed(script(rest.ask)) })),
+  ...streams("api-stream", [
+    { id: "prepared", title: "Two calls in preparation", ask: "Write the tide table for the year, and a page for this week.", script: preparedCalls },
+    { id: "chunks", title: "Sources, and a call in parts", ask: "When is high water at Brest?", script: chunks },
+  ]),
+];

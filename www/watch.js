@@ -1,7 +1,21 @@
 // The page's first script: it gathers what goes wrong on the page in `window.__problems`, shows how much that
-// is, and says so when the program itself does not start (its modules cannot tell when they do not load).
+// is, and says so when the program itself does not start (its modules cannot tell when they do not load). It also
+// sets the theme, so that nothing is drawn in another one first.
 "use strict";
 window.__problems = [];
+
+{
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  let theme = "system";
+  const apply = () => (document.documentElement.dataset.theme = theme === "system" ? (dark.matches ? "dark" : "light") : theme);
+  dark.addEventListener("change", apply);
+  /** `system`, `light` or `dark`. */
+  window.setTheme = (chosen) => {
+    theme = chosen;
+    apply();
+  };
+  apply();
+}
 
 (() => {
   const tell = (problem) => {

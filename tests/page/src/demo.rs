@@ -8,6 +8,12 @@ use serde_json::{Value, json};
 
 use crate::Page;
 
+/// What the page says while a scene waits for the reader.
+const WAITING: &str = "Waiting for you";
+
+/// The buttons of what asks the reader something.
+const ASKS: &str = "#log .cr-ask button:enabled, #log .cr-retry";
+
 /// What the reader sees of one row.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ShownRow {
@@ -69,9 +75,10 @@ impl Page {
         self.select("Speed", speed).await;
     }
 
-    async fn select(&self, name: &str, option: &str) {
+    /// Chooses an option of the list that is called so: `select("Language", "Français")`.
+    pub async fn select(&self, name: &str, option: &str) {
         let select = self.by_role("combobox", name).await;
-        let outcome = select.select_by(Locator::XPath(&format!("./option[normalize-space()=\"{option}\"]"))).await;
+        let outcome = select.select_by(Locator::XPath(&format!(".//option[normalize-space()=\"{option}\"]"))).await;
         outcome.unwrap_or_else(|error| panic!("{name} `{option}`: {error}"));
     }
 
@@ -88,12 +95,37 @@ impl Page {
     }
 
     /// Plays a recording at once, until the page says how it ended and the
-    /// calls in it have been run.
+    /// calls in it have been run. Whatever it asks the reader is allowed, or
+    /// has its first answer.
     pub async fn play_through(&self, recording: &str) {
         self.choose(recording).await;
         self.set_speed("Instantly").await;
         self.press("Play").await;
+        loop {
+            self.wait_for(
+                "/^(Done|Ended early|Aborted|Waiting for you)$/.test(document.querySelector('#status').textContent)",
+            )
+            .await;
+            if self.text("#status").await != WAITING {
+                break;
+            }
+            self.frames(2).await; // the buttons follow with the next frame
+            self.click(ASKS).await;
+        }
         self.wait_for_end().await;
+    }
+
+    /// Plays the recording that is chosen until it waits for the reader.
+    pub async fn wait_for_ask(&self) {
+        self.wait_for_status(WAITING).await;
+        self.find(ASKS).await;
+        self.frames(2).await;
+    }
+
+    /// Clicks the first element that a CSS selector finds.
+    pub async fn click(&self, selector: &str) {
+        let clicked = self.find(selector).await.click().await;
+        clicked.unwrap_or_else(|error| panic!("`{selector}`: {error}"));
     }
 
     /// Waits until the page has said how the recording ended, and the calls in

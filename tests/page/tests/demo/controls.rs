@@ -172,7 +172,10 @@ fn tab_reaches_every_control_and_the_focus_shows() {
     each_browser(async |page| {
         page.open().await;
         let reached = tab_to(page, "hood").await;
-        assert_eq!(reached, ["recording", "open", "play", "pause", "step", "abort", "restart", "speed", "hood"]);
+        assert_eq!(
+            reached,
+            ["recording", "open", "play", "pause", "step", "abort", "restart", "replay", "speed", "hood"]
+        );
     });
 }
 
