@@ -24,6 +24,8 @@ pub const GLUE: &str = "chatrows.js";
 /// The renderer, written by hand.
 pub const RENDERER: &str = "rows.js";
 pub const STYLES: &str = "rows.css";
+/// The words that the renderer imports.
+pub const ENGLISH: &str = "locales/en.js";
 
 /// What pages import besides the module. The renderer imports the English words.
 const PAGE_SIDE: [&str; 7] = [
