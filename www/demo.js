@@ -73,10 +73,15 @@ async function start() {
     say("Waiting for you");
   }
 
+  /** The rows, but for when they ended: what was interrupted has ended again. */
+  function standing() {
+    return JSON.stringify(chat.rows(), (name, value) => (name === "endedAt" ? undefined : value));
+  }
+
   function end(how) {
     played = true;
     if (again) {
-      const same = how === "cancelled" || JSON.stringify(chat.rows()) === again;
+      const same = how === "cancelled" || standing() === again;
       again = undefined;
       return say(how === "cancelled" ? "Aborted" : same ? "Replayed: no row has changed" : "Replayed: rows have changed");
     }
@@ -86,7 +91,7 @@ async function start() {
   /** The same once more into the chat as it stands, as after a connection that was lost and begins from the start. */
   function replay() {
     if (!played) return;
-    again = JSON.stringify(chat.rows());
+    again = standing();
     played = false;
     clearWire();
     if (!posts()) stream.restart({ from: "beginning" });

@@ -193,8 +193,8 @@ const joined = (cut) => Buffer.concat(cut.map(([, bytes]) => bytes));
 
 test("a recording is the same each time, and its times never fall", () => {
   for (const recording of recordings) {
-    const cut = recording.pieces();
-    assert.deepEqual(cut, recording.pieces());
+    const cut = recording.pieces(), written = (cut) => JSON.stringify(cut, (_, value) => (value instanceof Uint8Array ? [...value] : value));
+    assert.equal(written(cut), written(recording.pieces()));
     assert.ok(cut.every(([at], i) => i === 0 || at >= cut[i - 1][0]), recording.id);
   }
 });

@@ -1,6 +1,6 @@
 //! Scenes of messages that an extension posts: they wait for the reader, and go on as the reader decides.
 
-use page::{Page, each_browser};
+use page::{Key, Page, each_browser};
 use serde_json::{Value, json};
 
 const TASK: &str = "A coding task";
@@ -120,7 +120,7 @@ fn an_answer_in_ones_own_words_is_heard_too() {
         play_to_ask(page, TASK).await;
         page.press("Allow once").await;
         let own = page.find("#log [data-kind=question] input").await;
-        own.send_keys("Fathoms, of course\n").await.expect("an answer");
+        own.send_keys(&format!("Fathoms, of course{}", Key::Enter)).await.expect("an answer");
         page.wait_for_end().await;
         let rows = page.rows().await;
         assert_eq!(rows[rows.len() - 2].text, "Fathoms, of course");
@@ -165,6 +165,7 @@ fn a_scene_that_waits_can_be_aborted() {
 fn a_place_that_is_opened_is_sent_back() {
     each_browser(async |page| {
         play_to_ask(page, TASK).await;
+        page.call("for (const fold of document.querySelectorAll('#log details')) fold.open = true;", vec![]).await;
         page.by_role("button", "src/print.js").await.click().await.expect("a click");
         let sent = sent(page).await;
         assert_eq!((&sent[0]["type"], &sent[0]["path"]), (&json!("open"), &json!("src/print.js")));
