@@ -119,6 +119,8 @@ fn an_answer_in_ones_own_words_is_heard_too() {
     each_browser(async |page| {
         play_to_ask(page, TASK).await;
         page.press("Allow once").await;
+        page.wait_for("document.querySelector('#log [data-kind=question]')").await;
+        page.wait_for_ask().await;
         let own = page.find("#log [data-kind=question] input").await;
         own.send_keys("Fathoms, of course\n").await.expect("an answer");
         page.wait_for_end().await;
@@ -165,7 +167,9 @@ fn a_scene_that_waits_can_be_aborted() {
 fn a_place_that_is_opened_is_sent_back() {
     each_browser(async |page| {
         play_to_ask(page, TASK).await;
-        page.by_role("button", "src/print.js").await.click().await.expect("a click");
+        // Rows that are folded have places too.
+        let open = "[...document.querySelectorAll('#log .cr-place')].find((place) => place.checkVisibility()).click()";
+        page.eval(open).await;
         let sent = sent(page).await;
         assert_eq!((&sent[0]["type"], &sent[0]["path"]), (&json!("open"), &json!("src/print.js")));
         assert_eq!(page.text("#status").await, "Waiting for you");
