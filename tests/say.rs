@@ -681,6 +681,8 @@ fn of_retries_only_the_last_is_shown_and_none_after_the_next_request() {
     };
     check(&[retry(1, 1), retry(2, 2)], r#"retry running say.retry attempt=2 max=3 "503""#);
     check(&[retry(1, 1), retry(2, 2), request(3, json!({"cost": 1}))], "");
+    let wait = partial(say(2, "api_req_rate_limit_wait", &body(json!({"seconds": 3}))));
+    check(&[retry(1, 1), wait, retry(3, 2)], r#"retry running say.retry attempt=2 max=3 "503""#);
     let failed = say(3, "error_retry", &body(json!({"attempt": 3, "maxAttempts": 3, "failed": true})));
     check(&[retry(2, 2), failed, request(4, json!({"cost": 1}))], "retry failed say.retry attempt=3 max=3");
 }

@@ -253,7 +253,6 @@ export class ChatStream {
   free(): void;
 }
 
-/** One chat. */
 /** A chat that was saved. */
 export interface Snapshot {
   /** The version of this form. */
@@ -264,6 +263,7 @@ export interface Snapshot {
   panels: { [name: string]: { [key: string]: unknown } | undefined };
 }
 
+/** One chat. */
 export class ChatRows {
   /** @throws TypeError for an unknown format or option. */
   constructor(options?: ChatOptions);

@@ -381,9 +381,14 @@ impl Say {
         let before = self.messages.before(key).iter().rev().find(|known| !known.1.shape().is_aside());
         let [next, before] = [next, before].map(|known| known.map(|known| known.0));
         let was_tip = self.tip.filter(|tip| *tip < key);
-        // A request ends the retries before it.
-        let retries = if shape == Shape::Started { self.unsettled.partition_point(|retry| *retry < key) } else { 0 };
-        let retries = self.unsettled.get(..retries).unwrap_or_default();
+        // A request ends the retries before it, a retry the last of them.
+        let end = self.unsettled.partition_point(|retry| *retry < key);
+        let start = match shape {
+            Shape::Started => 0,
+            Shape::Retry => end.saturating_sub(1),
+            _ => end,
+        };
+        let retries = self.unsettled.get(start..end).unwrap_or_default();
         let neighbours = [next, before, was_tip];
         for key in neighbours.iter().flatten().chain(retries) {
             put_key(&mut self.dirty, *key);

@@ -131,7 +131,8 @@ impl Say {
         match shape {
             Shape::Waiting(_) | Shape::Failed => self.tip != Some(key),
             Shape::Retry if !failed => {
-                let next = self.messages.after(key).iter().find(|known| !known.1.shape().is_aside());
+                let passes = |shape: Shape| shape.is_aside() || matches!(shape, Shape::Waiting(_));
+                let next = self.messages.after(key).iter().find(|known| !passes(known.1.shape()));
                 let request = self.heads[super::head_index(Shape::Started)].last();
                 next.is_some_and(|next| next.1.shape() == Shape::Retry) || request.is_some_and(|last| *last > key)
             }

@@ -119,8 +119,10 @@ fn an_answer_in_ones_own_words_is_heard_too() {
     each_browser(async |page| {
         play_to_ask(page, TASK).await;
         page.press("Allow once").await;
+        page.wait_for("document.querySelector('#log [data-kind=question]')").await;
+        page.wait_for_ask().await;
         let own = page.find("#log [data-kind=question] input").await;
-        own.send_keys(&format!("Fathoms, of course{}", Key::Enter)).await.expect("an answer");
+        own.send_keys(&format!("Fathoms, of course{}", char::from(Key::Enter))).await.expect("an answer");
         page.wait_for_end().await;
         let rows = page.rows().await;
         assert_eq!(rows[rows.len() - 2].text, "Fathoms, of course");
@@ -165,8 +167,7 @@ fn a_scene_that_waits_can_be_aborted() {
 fn a_place_that_is_opened_is_sent_back() {
     each_browser(async |page| {
         play_to_ask(page, TASK).await;
-        page.call("for (const fold of document.querySelectorAll('#log details')) fold.open = true;", vec![]).await;
-        page.by_role("button", "src/print.js").await.click().await.expect("a click");
+        page.call("[...document.querySelectorAll('#log .cr-place')].at(-1).click();", vec![]).await;
         let sent = sent(page).await;
         assert_eq!((&sent[0]["type"], &sent[0]["path"]), (&json!("open"), &json!("src/print.js")));
         assert_eq!(page.text("#status").await, "Waiting for you");

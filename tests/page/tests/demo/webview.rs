@@ -49,7 +49,7 @@ fn messages_become_rows_and_answers_go_back() {
         post(page, updated(2, ("say", "text"), "I will run them.", json!({}))).await;
         post(page, updated(3, ("ask", "command"), "make test", json!({}))).await;
         page.press("Allow once").await;
-        assert_eq!(posted(page).await["askResponse"], "yesButtonClicked");
+        assert_eq!(posted(page).await, json!({"type": "askResponse", "askResponse": "yesButtonClicked", "text": null}));
         post(page, updated(3, ("ask", "command"), "make test", json!({"isAnswered": true, "commandCompleted": true})))
             .await;
         post(page, updated(4, ("say", "command_output"), "10%\r100%\nok\n", json!({}))).await;
