@@ -58,6 +58,22 @@ pub fn rust_component(name: &str, program: &str) -> Result<()> {
     run(Command::new("rustup").args(["component", "add", name]))
 }
 
+/// The source of Rust's standard library, which the release package compiles with the module.
+pub fn standard_library() -> Result<()> {
+    let sysroot = output(Command::new("rustc").args(["--print", "sysroot"])).unwrap_or_default();
+    if Path::new(sysroot.trim_end()).join("lib/rustlib/src/rust/library/std/Cargo.toml").is_file() {
+        return Ok(());
+    }
+    ensure!(
+        find("rustup").is_some(),
+        "The source of Rust's standard library is not installed, and there is no rustup to add it.\n\
+         The release package compiles it with the module. Install Rust with rustup (https://rustup.rs), \
+         or your distribution's package with that source (rust-src)."
+    );
+    say("adding the source of Rust's standard library");
+    run(Command::new("rustup").args(["component", "add", "rust-src"]))
+}
+
 /// Node and npm.
 pub fn node() -> Result<()> {
     if find("node").is_some() && find("npm").is_some() {
