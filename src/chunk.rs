@@ -1,8 +1,10 @@
 //! What arrived, whatever the wire format: the first of the three vocabularies. A chunk is borrowed from the record
 //! it was read from, so that looking at a delta copies nothing. Decoders make chunks, the presenter takes them.
 
+use std::borrow::Cow;
+
 use crate::json::Raw;
-use crate::row::{ErrorInfo, Message, PanelName, RowKind, RowState, Word};
+use crate::row::{Fact, PanelName, RowKind, RowState};
 
 /// One thing that a wire format said.
 ///
@@ -155,40 +157,24 @@ pub struct Block<'a> {
     /// How far it is.
     pub state: RowState,
     /// Its text so far, whole.
-    pub text: Option<&'a str>,
-    /// Interface text.
-    pub message: Option<Message>,
+    pub text: Cow<'a, str>,
     /// The call that it is.
     pub tool: Option<ToolBlock<'a>>,
     /// UTF-8 bytes received so far, where only their number is told.
     pub bytes: Option<u64>,
-    /// What went wrong.
-    pub error: Option<Box<ErrorInfo>>,
-    /// Where its images are.
-    pub images: Vec<String>,
-    /// JSON of the row's `files`.
-    pub files: Option<Raw>,
-    /// JSON of the row's `question`.
-    pub question: Option<Raw>,
-    /// JSON of the row's `permission`.
-    pub permission: Option<Raw>,
-    /// Further facts by name.
-    pub meta: Vec<(Word, Raw)>,
+    /// What only some rows have, in any order.
+    pub facts: Vec<(Fact, Raw)>,
 }
 
 /// A call as a named block tells of it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ToolBlock<'a> {
     /// The tool's name.
-    pub name: &'a str,
+    pub name: Cow<'a, str>,
     /// The wire's id of the call.
     pub call_id: Option<&'a str>,
-    /// What the call does, in words.
-    pub title: Option<&'a str>,
-    /// What kind of work it is.
-    pub kind: Option<&'a str>,
     /// The arguments so far, whole: JSON text, as far as it goes.
-    pub input: &'a str,
+    pub input: Cow<'a, str>,
     /// They are complete, and well-formed.
     pub input_done: bool,
     /// What it gave back so far, whole.
@@ -197,29 +183,12 @@ pub struct ToolBlock<'a> {
     pub output_same: usize,
     /// The output is an error.
     pub is_error: bool,
-    /// JSON of the tool's `content`.
-    pub content: Option<Raw>,
-    /// JSON of the tool's `locations`.
-    pub locations: Option<Raw>,
 }
 
 impl Block<'_> {
     /// A block of which nothing more is known.
     pub fn new(kind: RowKind, state: RowState) -> Self {
-        Block {
-            kind,
-            state,
-            text: None,
-            message: None,
-            tool: None,
-            bytes: None,
-            error: None,
-            images: Vec::new(),
-            files: None,
-            question: None,
-            permission: None,
-            meta: Vec::new(),
-        }
+        Block { kind, state, text: Cow::Borrowed(""), tool: None, bytes: None, facts: Vec::new() }
     }
 }
 

@@ -151,46 +151,190 @@ pub struct Row {
     pub parent: Option<RowId>,
     /// Text from the wire or the user.
     pub text: Option<String>,
-    /// Interface text.
-    pub message: Option<Message>,
     /// The call that the row is.
     pub tool: Option<Box<Tool>>,
     /// UTF-8 bytes received, on rows that show a byte count.
     pub bytes: Option<u64>,
     /// Since when nothing has come, ms.
     pub quiet_since: Option<u64>,
-    /// What went wrong.
-    pub error: Option<Box<ErrorInfo>>,
-    /// JSON of the property `question`.
-    pub question: Option<Raw>,
-    /// JSON of the property `permission`.
-    pub permission: Option<Raw>,
-    /// Images of the answer.
-    pub images: Vec<Image>,
-    /// JSON of the property `files`.
-    pub files: Option<Raw>,
-    /// What the answer rests on.
-    pub sources: Vec<Source>,
+    /// What only some rows have.
+    pub facts: Facts,
     /// A cap or the provider's length limit cut the content.
     pub truncated: bool,
     /// When it began, ms on the page's clock.
     pub started_at: Option<u64>,
     /// When it ended, ms on the page's clock.
     pub ended_at: Option<u64>,
-    /// Further facts by name.
-    pub meta: Vec<(Word, Raw)>,
 }
 
 /// A name of ours: in the program, or read back from a snapshot.
 pub type Word = Cow<'static, str>;
 
-/// Interface text as a catalogue key and what fills its gaps; never prose.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
-    /// The entry of the page's catalogue.
-    pub key: Word,
-    /// What fills its gaps.
-    pub params: Vec<(Word, String)>,
+names! {
+    /// A property that only some rows have. Its value is JSON.
+    Fact {
+        /// Interface text as a catalogue key, `{key, params?}`; never prose.
+        Message = "message",
+        /// What went wrong: `{message, code?, retryable?}`.
+        Error = "error",
+        /// What is asked.
+        Question = "question",
+        /// What is to be permitted.
+        Permission = "permission",
+        /// Images of the answer: `[{url}]`, untrusted.
+        Images = "images",
+        /// Files of the user's message: `[{name}]`.
+        Files = "files",
+        /// What the answer rests on: `[{url, title?}]`, untrusted.
+        Sources = "sources",
+        /// Further facts by name.
+        Meta = "meta",
+        /// Of a call: what it does, in words, where the wire or the host gave any.
+        Title = "title",
+        /// Of a call: what kind of work it is.
+        Work = "kind",
+        /// Of a call: what it shows beside its output.
+        Content = "content",
+        /// Of a call: where it works, `[{path}]`.
+        Locations = "locations",
+    }
+}
+
+impl Fact {
+    /// Whether it is a property of the row's `tool`.
+    pub fn is_of_tool(self) -> bool {
+        self >= Fact::Title
+    }
+
+    fn changed(self) -> Changed {
+        Changed(1 << (Changed::FIRST_FACT + self as u32))
+    }
+}
+
+/// What only some rows have: properties whose values are JSON.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    /// In the order of their names; those taken back stay until that was shown.
+    known: Vec<Known>,
+}
+
+#[derive(Debug, Clone)]
+struct Known {
+    fact: Fact,
+    value: Option<Raw>,
+    /// What was last shown, if that is another value.
+    shown: Option<Option<Raw>>,
+}
+
+impl PartialEq for Facts {
+    fn eq(&self, other: &Facts) -> bool {
+        Fact::ALL.iter().all(|fact| self.get(*fact) == other.get(*fact))
+    }
+}
+
+impl Facts {
+    /// The value, as JSON text.
+    pub fn get(&self, fact: Fact) -> Option<&str> {
+        self.raw(fact).map(Raw::as_str)
+    }
+
+    pub(crate) fn raw(&self, fact: Fact) -> Option<&Raw> {
+        self.known.iter().find(|known| known.fact == fact)?.value.as_ref()
+    }
+
+    /// Sets a value, or takes it back. True if it was another one before.
+    #[inline(never)]
+    pub(crate) fn set(&mut self, fact: Fact, value: Option<Raw>) -> bool {
+        let place = self.known.partition_point(|known| known.fact < fact);
+        match self.known.get_mut(place).filter(|known| known.fact == fact) {
+            Some(known) if known.value == value => return false,
+            Some(known) => {
+                let before = std::mem::replace(&mut known.value, value);
+                known.shown.get_or_insert(before);
+            }
+            None if value.is_none() => return false,
+            None => self.known.insert(place, Known { fact, value, shown: Some(None) }),
+        }
+        true
+    }
+
+    /// Adds the items or members of `more`, an array or object like the value.
+    pub(crate) fn extend(&mut self, fact: Fact, more: Raw) {
+        let value = match self.get(fact).and_then(|known| known.get(..known.len().checked_sub(1)?)) {
+            Some(known) => {
+                let more = more.as_str().get(1..).unwrap_or_default();
+                Raw::written(|json| json.raw(&[known, ",", more].concat()))
+            }
+            None => more,
+        };
+        self.set(fact, Some(value));
+    }
+
+    /// Which of them are not as they were shown; from now on they are.
+    pub(crate) fn take_news(&mut self) -> Changed {
+        let mut changed = Changed::NONE;
+        for known in &mut self.known {
+            if known.shown.take().is_some_and(|shown| shown != known.value) {
+                changed.add(known.fact.changed());
+            }
+        }
+        changed
+    }
+
+    /// Forgets what was taken back.
+    pub(crate) fn settle(&mut self) {
+        self.known.retain(|known| known.value.is_some());
+    }
+
+    /// Writes those in `which` that are the call's, or those that are not.
+    fn write(&self, json: &mut JsonWriter, which: Changed, whole: bool, of_tool: bool) {
+        for known in &self.known {
+            let written = which.has(known.fact.changed()) && !(whole && known.value.is_none());
+            if known.fact.is_of_tool() == of_tool && written {
+                json.key(known.fact.name()).raw(known.value.as_ref().map_or("null", Raw::as_str));
+            }
+        }
+    }
+}
+
+/// Interface text: a key of the catalogue, and what fills its gaps.
+pub(crate) fn message(key: &str, params: &[(&str, &str)]) -> Raw {
+    Raw::written(|json| {
+        json.object(|json| {
+            json.key("key").string(key);
+            if !params.is_empty() {
+                json.key("params").object(|json| {
+                    for (name, value) in params {
+                        json.key(name).string(value);
+                    }
+                });
+            }
+        });
+    })
+}
+
+/// An error: in the wire's words, its code or one of ours, and whether the same may succeed later.
+pub(crate) fn error(message: &str, code: Option<&str>, retryable: Option<bool>) -> Raw {
+    Raw::written(|json| {
+        json.object(|json| {
+            json.key("message").string(message);
+            if let Some(code) = code {
+                json.key("code").string(code);
+            }
+            if let Some(retryable) = retryable {
+                json.key("retryable").bool(retryable);
+            }
+        });
+    })
+}
+
+/// One object in an array: its members are strings.
+pub(crate) fn list_of_one(members: &[(&str, &str)]) -> Raw {
+    Raw::written(|json| {
+        json.array(|json| {
+            json.object(|json| members.iter().for_each(|(name, value)| json.key(name).string(value)));
+        });
+    })
 }
 
 /// A tool call.
@@ -200,8 +344,6 @@ pub struct Tool {
     pub name: String,
     /// The wire's id.
     pub call_id: Option<Box<str>>,
-    /// What the call does, in words, where the host gave any.
-    pub title: Option<String>,
     /// Arguments as received: JSON text.
     pub input: String,
     /// The arguments ended and are well-formed.
@@ -214,12 +356,6 @@ pub struct Tool {
     pub output: Option<String>,
     /// The output is an error.
     pub is_error: Option<bool>,
-    /// What kind of work it is.
-    pub kind: Option<Box<str>>,
-    /// JSON of the property `content`.
-    pub content: Option<Raw>,
-    /// JSON of the property `locations`.
-    pub locations: Option<Raw>,
 }
 
 /// One step of a field's path.
@@ -279,33 +415,6 @@ impl Tool {
     }
 }
 
-/// What went wrong.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ErrorInfo {
-    /// In the wire's words.
-    pub message: String,
-    /// The wire's code, or one of ours.
-    pub code: Option<Box<str>>,
-    /// Whether the same may succeed later, where that is known.
-    pub retryable: Option<bool>,
-}
-
-/// An image by reference.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Image {
-    /// Where it is. Untrusted: the page decides which schemes it follows.
-    pub url: String,
-}
-
-/// A source by reference.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
-    /// Where it is. Untrusted: the page decides which schemes it follows.
-    pub url: String,
-    /// What it calls itself.
-    pub title: Option<String>,
-}
-
 /// Which properties of a row changed: a set.
 ///
 /// ```
@@ -321,33 +430,31 @@ macro_rules! changed {
         impl Changed {
             $(pub const $name: Changed = Changed(1 << $bit);)*
             /// Every property.
-            pub const ALL: Changed = Changed(0 $(| 1 << $bit)*);
+            pub const ALL: Changed = Changed(u32::MAX);
         }
     };
 }
 
 changed! {
-    STATE = 0, BUSY = 1, KEY = 2, MESSAGE = 3, NAME = 4, CALL_ID = 5, TITLE = 6, INPUT_DONE = 7, FIELDS = 8,
-    FIELDS_TRUNCATED = 9, OUTPUT = 10, IS_ERROR = 11, BYTES = 12, QUIET_SINCE = 13, ERROR = 14, IMAGES = 15,
-    SOURCES = 16, TRUNCATED = 17, ENDED_AT = 18, META = 19, QUESTION = 20, PERMISSION = 21, FILES = 22, TOOL_KIND = 23,
-    CONTENT = 24, LOCATIONS = 25,
+    STATE = 0, BUSY = 1, KEY = 2, NAME = 3, CALL_ID = 4, INPUT_DONE = 5, FIELDS = 6, FIELDS_TRUNCATED = 7, OUTPUT = 8,
+    IS_ERROR = 9, BYTES = 10, QUIET_SINCE = 11, TRUNCATED = 12, ENDED_AT = 13,
+    FACTS = 14,
 }
 
 impl Changed {
     /// No property.
     pub const NONE: Changed = Changed(0);
+    /// The first bit of the facts.
+    const FIRST_FACT: u32 = 16;
     const TOOL: Changed = Changed(
         Self::NAME.0
             | Self::CALL_ID.0
-            | Self::TITLE.0
             | Self::INPUT_DONE.0
             | Self::FIELDS.0
             | Self::FIELDS_TRUNCATED.0
             | Self::OUTPUT.0
             | Self::IS_ERROR.0
-            | Self::TOOL_KIND.0
-            | Self::CONTENT.0
-            | Self::LOCATIONS.0,
+            | u32::MAX << (Self::FIRST_FACT + Fact::Title as u32),
     );
 
     /// Whether any of `other` is among these.
@@ -435,9 +542,6 @@ impl Row {
         if let Some(text) = self.text.as_deref().filter(|_| whole) {
             json.key("text").string(text);
         }
-        if begin(json, Changed::MESSAGE, "message", self.message.is_some()) {
-            self.message.iter().for_each(|message| message.write(json));
-        }
         if let Some(tool) = self.tool.as_deref().filter(|_| which.has(Changed::TOOL)) {
             json.key("tool").object(|json| {
                 if which.has(Changed::NAME) {
@@ -445,9 +549,6 @@ impl Row {
                 }
                 if begin(json, Changed::CALL_ID, "callId", tool.call_id.is_some()) {
                     json.string(tool.call_id.as_deref().unwrap_or_default());
-                }
-                if begin(json, Changed::TITLE, "title", tool.title.is_some()) {
-                    json.string(tool.title.as_deref().unwrap_or_default());
                 }
                 if whole {
                     json.key("input").string(&tool.input);
@@ -467,16 +568,7 @@ impl Row {
                 if begin(json, Changed::IS_ERROR, "isError", tool.is_error.is_some()) {
                     json.bool(tool.is_error == Some(true));
                 }
-                if begin(json, Changed::TOOL_KIND, "kind", tool.kind.is_some()) {
-                    json.string(tool.kind.as_deref().unwrap_or_default());
-                }
-                let extra =
-                    [(Changed::CONTENT, "content", &tool.content), (Changed::LOCATIONS, "locations", &tool.locations)];
-                for (changed, name, value) in extra {
-                    if begin(json, changed, name, value.is_some()) {
-                        value.iter().for_each(|value| json.raw(value.as_str()));
-                    }
-                }
+                self.facts.write(json, which, whole, true);
             });
         }
         if begin(json, Changed::BYTES, "bytes", self.bytes.is_some()) {
@@ -489,38 +581,7 @@ impl Row {
         if begin(json, Changed::QUIET_SINCE, "quietSince", self.quiet_since.is_some()) {
             json.number(self.quiet_since.unwrap_or_default());
         }
-        if begin(json, Changed::ERROR, "error", self.error.is_some()) {
-            self.error.iter().for_each(|error| error.write(json));
-        }
-        if begin(json, Changed::IMAGES, "images", !self.images.is_empty()) {
-            json.array(|json| {
-                for image in &self.images {
-                    json.object(|json| json.key("url").string(&image.url));
-                }
-            });
-        }
-        let extra = [
-            (Changed::QUESTION, "question", &self.question),
-            (Changed::PERMISSION, "permission", &self.permission),
-            (Changed::FILES, "files", &self.files),
-        ];
-        for (changed, name, value) in extra {
-            if begin(json, changed, name, value.is_some()) {
-                value.iter().for_each(|value| json.raw(value.as_str()));
-            }
-        }
-        if begin(json, Changed::SOURCES, "sources", !self.sources.is_empty()) {
-            json.array(|json| {
-                for source in &self.sources {
-                    json.object(|json| {
-                        json.key("url").string(&source.url);
-                        if let Some(title) = &source.title {
-                            json.key("title").string(title);
-                        }
-                    });
-                }
-            });
-        }
+        self.facts.write(json, which, whole, false);
         if begin(json, Changed::TRUNCATED, "truncated", self.truncated) {
             json.bool(true);
         }
@@ -530,53 +591,6 @@ impl Row {
         if begin(json, Changed::ENDED_AT, "endedAt", self.ended_at.is_some()) {
             json.number(self.ended_at.unwrap_or_default());
         }
-        if begin(json, Changed::META, "meta", !self.meta.is_empty()) {
-            write_values(&self.meta, json);
-        }
-    }
-}
-
-impl Message {
-    /// Interface text without gaps.
-    pub fn new(key: &'static str) -> Message {
-        Message { key: Word::Borrowed(key), params: Vec::new() }
-    }
-
-    /// The same with one gap filled.
-    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Message {
-        self.params.push((Word::Borrowed(name), value.into()));
-        self
-    }
-
-    fn write(&self, json: &mut JsonWriter) {
-        json.object(|json| {
-            json.key("key").string(&self.key);
-            if !self.params.is_empty() {
-                json.key("params").object(|json| {
-                    for (name, value) in &self.params {
-                        json.key(name).string(value);
-                    }
-                });
-            }
-        });
-    }
-}
-
-impl ErrorInfo {
-    pub(crate) fn boxed(message: &str, code: Option<&str>, retryable: Option<bool>) -> Box<ErrorInfo> {
-        Box::new(ErrorInfo { message: message.to_owned(), code: code.map(Box::from), retryable })
-    }
-
-    fn write(&self, json: &mut JsonWriter) {
-        json.object(|json| {
-            json.key("message").string(&self.message);
-            if let Some(code) = &self.code {
-                json.key("code").string(code);
-            }
-            if let Some(retryable) = self.retryable {
-                json.key("retryable").bool(retryable);
-            }
-        });
     }
 }
 

@@ -3,11 +3,11 @@
 //! replay of the stream finds them again by position and leaves the rows as they were.
 
 use crate::chunk::{CallNumber, Chunk, Effect, Finish, Refusal};
-use crate::json::{ArgsReader, Raw};
+use crate::json::{ArgsReader, JsonWriter, Raw};
 use crate::limits::Limits;
 use crate::present::named::Named;
 use crate::present::rows::{Rows, common_prefix};
-use crate::row::{Changed, ErrorInfo, Image, Message, Row, RowId, RowKind, RowState, Source};
+use crate::row::{Changed, Fact, Row, RowId, RowKind, RowState, error, list_of_one, message};
 
 /// What one stream has shown.
 #[derive(Debug, Default)]
@@ -69,8 +69,8 @@ struct Choice {
     speech: Option<Speech>,
     /// Where sources go: the last text.
     last_text: Option<RowId>,
-    /// Sources that came before any text.
-    sources: Vec<Source>,
+    /// Sources that came before any text: arrays of one.
+    sources: Vec<Raw>,
 }
 
 /// A run of text or reasoning.
@@ -233,7 +233,7 @@ impl Blocks {
             Chunk::Image { choice, url } => {
                 let closed = self.close_speech(choice, RowState::Done, stage);
                 let (_, effect) = self.block(choice, BlockKind::Image, stage, &mut |row| {
-                    row.images.push(Image { url: url.to_owned() });
+                    row.facts.set(Fact::Images, Some(list_of_one(&[("url", url)])));
                 });
                 closed.and(effect)
             }
@@ -242,9 +242,7 @@ impl Blocks {
                 let ended = self.end_open(RowState::Interrupted, stage);
                 self.errored = true;
                 self.failed = true;
-                let mut error = Some(ErrorInfo::boxed(message, code, retryable));
-                let (_, effect) = self.block(0, BlockKind::Error, stage, &mut |row| row.error = error.take());
-                ended.and(effect)
+                ended.and(self.aside(0, BlockKind::Error, Fact::Error, error(message, code, retryable), stage))
             }
             Chunk::Block { key, before, block } => self.show(key, before, block, stage),
             Chunk::BlockEnd { key, state } => self.end_block(key, state, stage),
@@ -286,17 +284,14 @@ impl Blocks {
         self.errored = true;
         self.failed = true;
         // What failed in the same way again has its row already.
-        let same = |row: &RowId| {
-            let error = stage.rows.get(*row).and_then(|row| row.error.as_deref());
-            error.is_some_and(|error| error.message == message && error.code.as_deref() == Some(code))
-        };
+        let mut error = Some(error(message, Some(code), retryable));
+        let same = |row: &RowId| stage.rows.get(*row).is_some_and(|row| row.facts.raw(Fact::Error) == error.as_ref());
         if let Some(place) = self.stale_failures.iter().position(same) {
             return self.failures.push(self.stale_failures.remove(place));
         }
-        let mut error = Some(ErrorInfo::boxed(message, Some(code), retryable));
         let (parent, now) = (self.parent, stage.now);
         let row = stage.rows.add(RowKind::Error, RowState::Done, &mut |row| {
-            row.error = error.take();
+            row.facts.set(Fact::Error, error.take());
             row.parent = parent;
             (row.started_at, row.ended_at) = (Some(now), Some(now));
         });
@@ -329,8 +324,8 @@ impl Blocks {
             }
             if let Some(reason) = reason {
                 stage.rows.change(id, |row| {
-                    row.meta.push(("reason".into(), Raw::written(|json| json.string(reason))));
-                    Changed::META
+                    row.facts.extend(Fact::Meta, member("reason", |json| json.string(reason)));
+                    Changed::FACTS
                 });
             }
             self.set_state(id, RowState::Cancelled, stage);
@@ -426,7 +421,7 @@ impl Blocks {
             row.started_at = Some(now);
             row.ended_at = state.is_at_rest().then_some(now);
             if choice > 0 {
-                row.meta.push(("choice".into(), Raw::written(|json| json.number(u64::from(choice)))));
+                row.facts.set(Fact::Meta, Some(member("choice", |json| json.number(u64::from(choice)))));
             }
             fill(row);
         });
@@ -436,6 +431,15 @@ impl Blocks {
         }
         self.history.push(Block { message: self.message, choice, kind, row });
         (Some(row), Effect::Changed)
+    }
+
+    /// A row that is no more than this.
+    fn aside(&mut self, choice: u32, kind: BlockKind, fact: Fact, value: Raw, stage: &mut Stage<'_>) -> Effect {
+        let mut value = Some(value);
+        let fill = &mut |row: &mut Row| {
+            row.facts.set(fact, value.take());
+        };
+        self.block(choice, kind, stage, fill).1
     }
 
     /// The block that stands at this position since an earlier pass. A block that does not fit ends the replay.
@@ -471,13 +475,11 @@ impl Blocks {
     /// Takes back the verdict on a call's arguments.
     fn reopen_call(&mut self, row: RowId, state: RowState, stage: &mut Stage<'_>) -> Effect {
         stage.rows.change(row, |row| {
-            row.error = None;
+            row.facts.set(Fact::Error, None);
             if let Some(tool) = row.tool.as_deref_mut() {
                 tool.input_done = false;
             }
-            let mut changed = Changed::INPUT_DONE;
-            changed.add(Changed::ERROR);
-            changed
+            Changed::INPUT_DONE
         });
         self.set_state(row, state, stage)
     }
@@ -495,8 +497,8 @@ impl Blocks {
                     effect = effect.and(self.reopen(place, row, stage));
                     if kind == BlockKind::Text {
                         self.choices[place].last_text = Some(row);
-                        for Source { url, title } in std::mem::take(&mut self.choices[place].sources) {
-                            effect = effect.and(self.source(choice, &url, title.as_deref(), stage));
+                        for source in std::mem::take(&mut self.choices[place].sources) {
+                            effect = effect.and(add_source(row, source, stage));
                         }
                     }
                 }
@@ -696,17 +698,15 @@ impl Blocks {
         }
         match finish {
             Finish::Filtered => {
-                let mut message = Some(Message::new("finish.filtered"));
-                let (_, shown) = self.block(index, BlockKind::Notice, stage, &mut |row| row.message = message.take());
-                effect.and(shown)
+                let words = message("finish.filtered", &[]);
+                effect.and(self.aside(index, BlockKind::Notice, Fact::Message, words, stage))
             }
             // An error that came with it has its row.
             Finish::Broken(reason) if !self.errored => {
-                let mut error = Some(ErrorInfo::boxed("", Some(reason), None));
-                let (_, shown) = self.block(index, BlockKind::Error, stage, &mut |row| row.error = error.take());
                 self.errored = true;
                 self.failed = true;
-                effect.and(shown)
+                let error = error("", Some(reason), None);
+                effect.and(self.aside(index, BlockKind::Error, Fact::Error, error, stage))
             }
             Finish::Complete | Finish::Length | Finish::Broken(_) => effect,
         }
@@ -759,8 +759,8 @@ impl Blocks {
             }
         };
         stage.rows.change(row, |row| {
-            row.error = Some(ErrorInfo::boxed("", Some(code), None));
-            Changed::ERROR
+            row.facts.set(Fact::Error, Some(error("", Some(code), None)));
+            Changed::FACTS
         });
         self.set_state(row, RowState::Failed, stage)
     }
@@ -777,8 +777,8 @@ impl Blocks {
             effect = effect.and(self.reopen(place, row, stage));
             self.choices[place].last_text = Some(row);
             self.choices[place].speech = Some(Speech { kind: BlockKind::Text, row: Some(row), seen: 0 });
-            for Source { url, title } in sources {
-                effect = effect.and(self.source(choice, &url, title.as_deref(), stage));
+            for source in sources {
+                effect = effect.and(add_source(row, source, stage));
             }
         }
         effect
@@ -786,34 +786,53 @@ impl Blocks {
 
     fn source(&mut self, choice: u32, url: &str, title: Option<&str>, stage: &mut Stage<'_>) -> Effect {
         let place = self.choice(choice);
-        let max = stage.limits.sources;
-        let source = || Source { url: url.to_owned(), title: title.map(str::to_owned) };
-        match self.choices[place].last_text {
-            Some(id) => {
-                let Some(row) = stage.rows.get(id) else { return Effect::None };
-                if row.sources.iter().any(|known| known.url == url) {
-                    return Effect::None;
-                }
-                if row.sources.len() >= max {
-                    return Effect::Refused(Refusal::Sources);
-                }
-                stage.rows.change(id, |row| {
-                    row.sources.push(source());
-                    Changed::SOURCES
-                })
-            }
-            None => {
-                let waiting = &mut self.choices[place].sources;
-                if waiting.iter().all(|known| known.url != url) {
-                    if waiting.len() >= max {
-                        return Effect::Refused(Refusal::Sources);
-                    }
-                    waiting.push(source());
-                }
-                if self.choices[place].finished { self.show_waiting_sources(place, stage) } else { Effect::None }
-            }
+        let members = [("url", url), ("title", title.unwrap_or_default())];
+        let source = list_of_one(if title.is_some() { &members } else { &members[..1] });
+        if let Some(row) = self.choices[place].last_text {
+            return add_source(row, source, stage);
         }
+        let waiting = &mut self.choices[place].sources;
+        if waiting.iter().all(|known| url_of(known) != url_of(&source)) {
+            if waiting.len() >= stage.limits.sources {
+                return Effect::Refused(Refusal::Sources);
+            }
+            waiting.push(source);
+        }
+        if self.choices[place].finished { self.show_waiting_sources(place, stage) } else { Effect::None }
     }
+}
+
+/// An array of one source up to its URL's end. No string of JSON has such a text within: before its quotes stand
+/// backslashes.
+fn url_of(source: &Raw) -> &[u8] {
+    let bytes = source.as_str().as_bytes();
+    let end = places(bytes, br#"","title":"#).next().unwrap_or(bytes.len().saturating_sub(3));
+    bytes.get(1..=end).unwrap_or_default()
+}
+
+fn places<'a>(bytes: &'a [u8], what: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+    bytes.windows(what.len()).enumerate().filter(move |(_, window)| *window == what).map(|(place, _)| place)
+}
+
+/// Adds a source to a row, if it does not have its URL already.
+fn add_source(id: RowId, source: Raw, stage: &mut Stage<'_>) -> Effect {
+    let Some(row) = stage.rows.get(id) else { return Effect::None };
+    let known = row.facts.get(Fact::Sources).unwrap_or_default().as_bytes();
+    if places(known, url_of(&source)).next().is_some() {
+        return Effect::None;
+    }
+    if places(known, br#"{"url":"#).count() >= stage.limits.sources {
+        return Effect::Refused(Refusal::Sources);
+    }
+    stage.rows.change(id, |row| {
+        row.facts.extend(Fact::Sources, source);
+        Changed::FACTS
+    })
+}
+
+/// An object of one member.
+fn member(name: &str, write: impl FnOnce(&mut JsonWriter)) -> Raw {
+    Raw::written(|json| json.object(|json| write(json.key(name))))
 }
 
 /// The wire says that a text ended: what an earlier pass had behind it goes.

@@ -10,7 +10,7 @@ use crate::present::panels::Panels;
 use crate::present::rows::Rows;
 use crate::present::saved::{self, RestoreError, Unclaimed};
 use crate::present::schedule::{Cadence, Due, due};
-use crate::row::{Changed, Panel, PanelName, Row, RowId, RowKind, RowState};
+use crate::row::{Changed, Fact, Panel, PanelName, Row, RowId, RowKind, RowState};
 use crate::wire::{Format, Input, StreamSink};
 
 /// What a chat is made with.
@@ -186,7 +186,7 @@ impl ChunkSink for Presenter<'_> {
             Chunk::Block { key, block, .. } if self.blocks.named.get(key).is_none() => {
                 let row = self.unclaimed.claim(key, block.kind, self.stage.rows);
                 let is_user = block.kind == RowKind::User;
-                let row = row.or_else(|| is_user.then(|| self.echoed(block.text.unwrap_or_default())).flatten());
+                let row = row.or_else(|| is_user.then(|| self.echoed(&block.text)).flatten());
                 if let Some(row) = row {
                     self.blocks.named.adopt(key, row);
                 }
@@ -481,11 +481,12 @@ impl ChatRows {
     /// connection): one error row. The stream is still to be finished.
     ///
     /// ```
-    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # use chatrows::{ChatRows, Fact, Format, Options};
     /// # let mut chat = ChatRows::new(Options::default());
     /// # let stream = chat.stream(Format::OpenAiChat);
     /// chat.fail(stream, "connection reset", "read-error", Some(true));
-    /// assert_eq!(chat.rows().next().unwrap().error.as_ref().unwrap().message, "connection reset");
+    /// let error = chat.rows().next().unwrap().facts.get(Fact::Error);
+    /// assert_eq!(error, Some(r#"{"message":"connection reset","code":"read-error","retryable":true}"#));
     /// ```
     pub fn fail(&mut self, stream: StreamId, message: &str, code: &str, retryable: Option<bool>) {
         if self.end(stream).is_none() {
@@ -501,12 +502,12 @@ impl ChatRows {
     /// finished.
     ///
     /// ```
-    /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
+    /// # use chatrows::{ChatRows, Fact, Format, Options};
     /// # let mut chat = ChatRows::new(Options::default());
     /// # let stream = chat.stream(Format::OpenAiChat);
     /// chat.fail_with_status(stream, 429, r#"{"error":{"message":"slow down"}}"#);
-    /// let error = chat.rows().next().unwrap().error.clone().unwrap();
-    /// assert_eq!((error.message.as_str(), error.code.as_deref(), error.retryable), ("slow down", Some("429"), Some(true)));
+    /// let error = chat.rows().next().unwrap().facts.get(Fact::Error);
+    /// assert_eq!(error, Some(r#"{"message":"slow down","code":"429","retryable":true}"#));
     /// ```
     pub fn fail_with_status(&mut self, stream: StreamId, status: u16, body: &str) {
         if self.end(stream).is_none() {
@@ -630,12 +631,9 @@ impl ChatRows {
             self.rows.append_output(id, text);
         }
         if let Some(title) = title {
-            self.rows.change(id, |row| match row.tool.as_deref_mut() {
-                Some(tool) if tool.title.as_deref() != Some(title) => {
-                    tool.title = Some(title.to_owned());
-                    Changed::TITLE
-                }
-                _ => Changed::NONE,
+            self.rows.change(id, |row| {
+                let changed = row.facts.set(Fact::Title, Some(Raw::written(|json| json.string(title))));
+                if changed { Changed::FACTS } else { Changed::NONE }
             });
         }
         Ok(())

@@ -6,7 +6,7 @@ use crate::chunk::{Block, Effect, Refusal, ToolBlock};
 use crate::json::ArgsReader;
 use crate::present::blocks::{Blocks, Stage};
 use crate::present::rows::common_prefix;
-use crate::row::{Changed, Image, Row, RowId, RowState, Tool};
+use crate::row::{Changed, Fact, Row, RowId, RowState, Tool};
 
 /// The rows of a stream's named blocks, in the order of their keys.
 #[derive(Debug, Default)]
@@ -51,7 +51,7 @@ impl Named {
 
     /// Notes how much of a block is told now; answers how much was before.
     fn note(&mut self, key: &str, block: &Block<'_>) -> usize {
-        let told = block.tool.as_ref().map_or(block.text.unwrap_or_default(), |tool| tool.input);
+        let told = block.tool.as_ref().map_or(&block.text, |tool| &tool.input);
         self.find(key).map_or(0, |place| std::mem::replace(&mut self.rows[place].seen, told.len()))
     }
 
@@ -108,9 +108,9 @@ impl Blocks {
                 (id, Effect::Changed)
             }
         };
-        effect = effect.and(set_text(id, block.text.unwrap_or_default(), stage));
+        effect = effect.and(set_text(id, &block.text, stage));
         if let Some(tool) = &block.tool {
-            effect = effect.and(self.set_input(key, id, tool.input, stage));
+            effect = effect.and(self.set_input(key, id, &tool.input, stage));
             effect = effect.and(match tool.output {
                 Some(output) => stage.rows.replace_output(id, output, tool.output_same),
                 None => stage.rows.clear_output(id),
@@ -198,9 +198,9 @@ fn has_run(state: RowState, id: RowId, stage: &Stage<'_>) -> bool {
 fn is_start(block: &Block<'_>, seen: usize, id: RowId, stage: &Stage<'_>) -> bool {
     let Some(row) = stage.rows.get(id).filter(|_| block.state.is_open()) else { return false };
     let starts = |there: &str, told: &str| told.len() >= seen && there.starts_with(told);
-    match (&block.tool, row.tool.as_deref(), block.text, row.text.as_deref()) {
-        (Some(said), Some(tool), ..) => said.name == tool.name && starts(&tool.input, said.input),
-        (None, None, Some(said), Some(text)) => starts(text, said),
+    match (&block.tool, row.tool.as_deref(), row.text.as_deref()) {
+        (Some(said), Some(tool), _) => said.name == tool.name && starts(&tool.input, &said.input),
+        (None, None, Some(text)) => starts(text, &block.text),
         _ => false,
     }
 }
@@ -224,28 +224,21 @@ fn set_properties(row: &mut Row, block: &Block<'_>) -> Changed {
             changed.add(property);
         }
     };
-    note(put(&mut row.message, &block.message), Changed::MESSAGE);
     let bytes = if block.tool.is_some() { row.bytes } else { block.bytes };
     note(put(&mut row.bytes, &bytes), Changed::BYTES);
-    note(put(&mut row.error, &block.error), Changed::ERROR);
-    note(put(&mut row.question, &block.question), Changed::QUESTION);
-    note(put(&mut row.permission, &block.permission), Changed::PERMISSION);
-    note(put(&mut row.files, &block.files), Changed::FILES);
-    note(put(&mut row.meta, &block.meta), Changed::META);
-    if !row.images.iter().map(|image| &image.url).eq(&block.images) {
-        row.images = block.images.iter().map(|url| Image { url: url.clone() }).collect();
-        note(true, Changed::IMAGES);
+    for fact in Fact::ALL {
+        let said = block.facts.iter().find(|(said, _)| said == fact).map(|(_, value)| value);
+        note(row.facts.raw(*fact) != said && row.facts.set(*fact, said.cloned()), Changed::FACTS);
     }
     if let (Some(tool), Some(said)) = (row.tool.as_deref_mut(), &block.tool) {
-        let ToolBlock { name, call_id, title, kind, content, locations, .. } = said;
-        note(put(&mut tool.name, &(*name).to_owned()), Changed::NAME);
+        let ToolBlock { name, call_id, .. } = said;
+        if tool.name != **name {
+            tool.name = name.to_string();
+            note(true, Changed::NAME);
+        }
         // An id that is known is not lost where a wire leaves it out.
         let call_id = call_id.map(Box::from).or_else(|| tool.call_id.clone());
         note(put(&mut tool.call_id, &call_id), Changed::CALL_ID);
-        note(put(&mut tool.title, &title.map(str::to_owned)), Changed::TITLE);
-        note(put(&mut tool.kind, &kind.map(Box::from)), Changed::TOOL_KIND);
-        note(put(&mut tool.content, content), Changed::CONTENT);
-        note(put(&mut tool.locations, locations), Changed::LOCATIONS);
         note(put(&mut tool.input_done, &said.input_done), Changed::INPUT_DONE);
         note(put(&mut tool.is_error, &said.is_error.then_some(true)), Changed::IS_ERROR);
     }

@@ -6,7 +6,7 @@ use crate::chunk::{Effect, Refusal};
 use crate::json::{ArgsReader, FieldSpan, Step};
 use crate::limits::Limits;
 use crate::op::{AppendField, Patch, RowOp, RowSink, utf16_len};
-use crate::row::{Changed, ErrorInfo, FieldNews, Message, Row, RowId, RowKind, RowState, Tool};
+use crate::row::{Changed, Fact, Facts, FieldNews, Row, RowId, RowKind, RowState, Tool, message};
 
 /// All rows, in their order.
 #[derive(Debug)]
@@ -50,7 +50,6 @@ struct Shown {
     is_error: Option<bool>,
     input_done: bool,
     has_output: bool,
-    error: Option<Box<ErrorInfo>>,
     text: Extent,
     input: Extent,
     output: Extent,
@@ -85,7 +84,6 @@ impl Shown {
             is_error: tool.and_then(|tool| tool.is_error),
             input_done: tool.is_some_and(|tool| tool.input_done),
             has_output: tool.is_some_and(|tool| tool.output.is_some()),
-            error: row.error.clone(),
             text: extent(row.text.as_ref()),
             input: extent(tool.map(|tool| &tool.input)),
             output: extent(tool.and_then(|tool| tool.output.as_ref())),
@@ -215,8 +213,10 @@ impl Rows {
 
     fn note_cap(&mut self, which: usize, key: &'static str, max: usize) {
         if !std::mem::replace(&mut self.full[which], true) {
-            let mut message = Some(Message::new(key).with("max", max.to_string()));
-            self.push(RowKind::Notice, RowState::Done, &mut |row| row.message = message.take());
+            let mut message = Some(message(key, &[("max", &max.to_string())]));
+            self.push(RowKind::Notice, RowState::Done, &mut |row| {
+                row.facts.set(Fact::Message, message.take());
+            });
         }
     }
 
@@ -485,6 +485,8 @@ impl Rows {
         for (id, before) in new.into_iter().rev() {
             if let Some(slot) = slots[id.index()].as_deref_mut() {
                 sink.op(RowOp::Insert { before, row: &slot.row });
+                slot.row.facts.take_news();
+                slot.row.facts.settle();
                 slot.shown = Some(Shown::of(&slot.row));
                 slot.changed = Changed::NONE;
             }
@@ -516,20 +518,13 @@ pub(crate) fn empty_row(id: RowId, kind: RowKind, state: RowState) -> Row {
         key: None,
         parent: None,
         text: None,
-        message: None,
         tool: None,
         bytes: None,
         quiet_since: None,
-        error: None,
-        question: None,
-        permission: None,
-        images: Vec::new(),
-        files: None,
-        sources: Vec::new(),
+        facts: Facts::default(),
         truncated: false,
         started_at: None,
         ended_at: None,
-        meta: Vec::new(),
     }
 }
 
@@ -677,16 +672,18 @@ impl Slot {
             (Changed::ENDED_AT, shown.ended_at == row.ended_at),
             (Changed::IS_ERROR, shown.is_error == is_error),
             (Changed::INPUT_DONE, shown.input_done == input_done),
-            (Changed::ERROR, shown.error == row.error),
         ] {
             if same {
                 changed.take_out(property);
             }
         }
+        changed.take_out(Changed::FACTS);
+        changed.add(row.facts.take_news());
         if !changed.is_none() {
             let patch = Patch { row, changed: *changed, fields: news, clear_fields: false };
             sink.op(RowOp::Update { id, patch });
             *changed = Changed::NONE;
+            row.facts.settle();
         }
         shown.state = row.state;
         shown.busy = row.busy;
@@ -696,9 +693,6 @@ impl Slot {
         shown.ended_at = row.ended_at;
         shown.is_error = is_error;
         shown.input_done = input_done;
-        if shown.error != row.error {
-            shown.error.clone_from(&row.error);
-        }
         work
     }
 }

@@ -8,9 +8,7 @@ use crate::json::{ArgsReader, JsonStr, JsonWriter, Raw, Tape, Value};
 use crate::limits::Limits;
 use crate::present::panels::Panels;
 use crate::present::rows::{Rows, empty_row};
-use crate::row::{
-    ErrorInfo, Image, Message, PanelName, Row, RowId, RowKind, RowState, Source, Tool, Word, write_values,
-};
+use crate::row::{Fact, PanelName, Row, RowId, RowKind, RowState, Tool, Word, write_values};
 
 /// The version of the form.
 const VERSION: u64 = 1;
@@ -96,20 +94,16 @@ fn read_row(saved: Value<'_>, limits: &Limits) -> Result<Option<Row>, &'static s
     row.key = text(saved.get("key")).map(Box::from);
     row.parent = saved.get("parent").u64().and_then(|id| RowId::new(u32::try_from(id).ok()?));
     row.text = text(saved.get("text"));
-    row.message = read_message(saved.get("message"));
     row.bytes = saved.get("bytes").get("count").u64();
-    row.error = saved.get("error").is_object().then(|| read_error(saved.get("error")));
-    let json = |name: &str| Some(saved.get(name)).filter(|value| value.is_object() || value.is_array()).map(raw);
-    row.question = json("question");
-    row.permission = json("permission");
-    row.files = json("files");
-    row.images = saved.get("images").items().filter_map(|image| Some(Image { url: text(image.get("url"))? })).collect();
-    let source = |source: Value<'_>| Some(Source { url: text(source.get("url"))?, title: text(source.get("title")) });
-    row.sources = saved.get("sources").items().filter_map(source).take(limits.sources).collect();
+    for fact in Fact::ALL {
+        let value = if fact.is_of_tool() { saved.get("tool") } else { saved }.get(fact.name());
+        if fits(*fact, value, limits) {
+            row.facts.set(*fact, Some(raw(value)));
+        }
+    }
     row.truncated = saved.get("truncated").bool() == Some(true);
     row.started_at = saved.get("startedAt").u64();
     row.ended_at = saved.get("endedAt").u64();
-    row.meta = saved.get("meta").members().filter_map(|(name, value)| Some((short(name)?, raw(value)))).collect();
     if saved.get("tool").is_object() {
         row.tool = Some(Box::new(read_tool(saved.get("tool"), limits)));
     }
@@ -120,17 +114,12 @@ fn read_row(saved: Value<'_>, limits: &Limits) -> Result<Option<Row>, &'static s
 }
 
 fn read_tool(saved: Value<'_>, limits: &Limits) -> Tool {
-    let json = |name: &str| Some(saved.get(name)).filter(|value| value.is_array()).map(raw);
     let mut tool = Tool {
         name: text(saved.get("name")).unwrap_or_default(),
         call_id: text(saved.get("callId")).map(Box::from),
-        title: text(saved.get("title")),
         input: text(saved.get("input")).unwrap_or_default(),
         output: text(saved.get("output")),
         is_error: saved.get("isError").bool(),
-        kind: text(saved.get("kind")).map(Box::from),
-        content: json("content"),
-        locations: json("locations"),
         ..Tool::default()
     };
     let mut reader = ArgsReader::new(limits);
@@ -141,15 +130,17 @@ fn read_tool(saved: Value<'_>, limits: &Limits) -> Tool {
     tool
 }
 
-fn read_message(saved: Value<'_>) -> Option<Message> {
-    let params = saved.get("params").members();
-    let params = params.filter_map(|(name, value)| Some((short(name)?, text(value)?))).collect();
-    Some(Message { key: short(saved.get("key").str()?)?, params })
-}
-
-fn read_error(saved: Value<'_>) -> Box<ErrorInfo> {
-    let message = text(saved.get("message")).unwrap_or_default();
-    ErrorInfo::boxed(&message, text(saved.get("code")).as_deref(), saved.get("retryable").bool())
+/// Whether the value is of the shape that readers of rows count on.
+fn fits(fact: Fact, value: Value<'_>, limits: &Limits) -> bool {
+    match fact {
+        Fact::Message => value.get("key").str().is_some(),
+        Fact::Error => value.get("message").str().is_some(),
+        Fact::Question | Fact::Permission | Fact::Meta => value.is_object(),
+        Fact::Title | Fact::Work => value.str().is_some(),
+        Fact::Sources if value.items().count() > limits.sources => false,
+        Fact::Images | Fact::Sources => value.is_array() && value.items().all(|item| item.get("url").str().is_some()),
+        Fact::Files | Fact::Content | Fact::Locations => value.is_array() && value.items().all(|item| item.is_object()),
+    }
 }
 
 fn text(value: Value<'_>) -> Option<String> {

@@ -9,7 +9,7 @@ use super::{Outcome, RecordDecoder, error_chunk, retryable, said};
 use crate::chunk::{Block, CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal, Usage};
 use crate::json::{Half, JsonStr, Raw, Tape, Value};
 use crate::limits::Limits;
-use crate::row::{Message, PanelName, RowKind, RowState};
+use crate::row::{Fact, PanelName, RowKind, RowState, message};
 use crate::text::markers::{Markers, Piece};
 use crate::text::parse_preparing_marker;
 
@@ -423,7 +423,7 @@ impl Announced {
         };
         row.bytes = bytes.unwrap_or(0);
         let mut block = Block::new(RowKind::ToolPreparing, RowState::Preparing);
-        block.message = Some(Message::new("toolPreparing.preparing").with("name", name));
+        block.facts.push((Fact::Message, message("toolPreparing.preparing", &[("name", name)])));
         block.bytes = Some(row.bytes);
         sink.chunk(Chunk::Block { key: &row.key, before: None, block: &block })
     }

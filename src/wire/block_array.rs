@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::said;
 use crate::chunk::{Block, Chunk, ChunkSink, Effect, ToolBlock};
 use crate::json::Value;
-use crate::row::{ErrorInfo, RowKind, RowState};
+use crate::row::{Fact, RowKind, RowState, error};
 
 /// The blocks of the message that is read.
 #[derive(Debug, Default)]
@@ -141,7 +141,7 @@ impl BlockArray {
             let place = known.unwrap_or(self.known.len() - 1);
             let before = said[index + 1..].iter().find_map(|later| self.known.iter().find(|known| later.is(known)));
             let before = before.map(|known| &*known.key);
-            effect = effect.and(show(block, &text, &self.known[place].key, before, sink));
+            effect = effect.and(show(block, text, &self.known[place].key, before, sink));
         }
         (effect, unknown)
     }
@@ -186,12 +186,12 @@ fn text<'a>(block: &Said<'a>) -> Cow<'a, str> {
     names.iter().find_map(|name| said(block.value.get(name))).unwrap_or_default()
 }
 
-fn show(block: &Said<'_>, text: &str, key: &str, before: Option<&str>, sink: &mut dyn ChunkSink) -> Effect {
+fn show(block: &Said<'_>, text: Cow<'_, str>, key: &str, before: Option<&str>, sink: &mut dyn ChunkSink) -> Effect {
     let state = if block.partial { RowState::Streaming } else { RowState::Done };
     let mut shown = Block::new(block.kind, state);
     let name = said_name(block).unwrap_or_default();
     if block.kind != RowKind::Tool {
-        shown.text = Some(text);
+        shown.text = text;
     } else {
         let params = block.value.get("params");
         let code = match block.partial {
@@ -205,12 +205,12 @@ fn show(block: &Said<'_>, text: &str, key: &str, before: Option<&str>, sink: &mu
             Some(_) => RowState::Failed,
             None => RowState::Pending,
         };
-        shown.error = code.map(|code| ErrorInfo::boxed("", Some(code), None));
+        shown.facts.extend(code.map(|code| (Fact::Error, error("", Some(code), None))));
         let input = if params.is_object() { params.raw() } else { "" };
         shown.tool = Some(ToolBlock {
-            name: &name,
+            name,
             call_id: block.id.as_deref(),
-            input: if block.partial { open(input) } else { input },
+            input: Cow::Borrowed(if block.partial { open(input) } else { input }),
             input_done: shown.state == RowState::Pending,
             ..ToolBlock::default()
         });

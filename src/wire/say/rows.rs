@@ -6,58 +6,7 @@ use super::kinds::{KINDS, Shape};
 use super::{Key, Message, News, Say, drop_key, put_key, word};
 use crate::chunk::{Block, Chunk, ToolBlock};
 use crate::json::{JsonStr, JsonWriter, Raw, Value};
-use crate::row::{ErrorInfo, Message as Words, PanelName, RowKind, RowState};
-
-/// A row in the making. Its texts are borrowed from the message or decoded from its body.
-struct Draft<'a> {
-    kind: RowKind,
-    state: RowState,
-    text: Option<Cow<'a, str>>,
-    words: Option<Words>,
-    tool: Option<Call<'a>>,
-    bytes: Option<u64>,
-    error: Option<Box<ErrorInfo>>,
-    question: Option<Raw>,
-    permission: bool,
-}
-
-#[derive(Default)]
-struct Call<'a> {
-    name: Cow<'a, str>,
-    title: Option<Cow<'a, str>>,
-    kind: Option<&'static str>,
-    input: Cow<'a, str>,
-    input_done: bool,
-    output: Option<&'a str>,
-    /// How much of the output stands as it was told.
-    same: usize,
-    path: Option<Cow<'a, str>>,
-}
-
-impl<'a> Draft<'a> {
-    fn new(kind: RowKind, state: RowState) -> Self {
-        Draft {
-            kind,
-            state,
-            text: None,
-            words: None,
-            tool: None,
-            bytes: None,
-            error: None,
-            question: None,
-            permission: false,
-        }
-    }
-
-    fn with_text(kind: RowKind, state: RowState, text: impl Into<Cow<'a, str>>) -> Self {
-        Draft { text: Some(text.into()).filter(|text| !text.is_empty()), ..Draft::new(kind, state) }
-    }
-
-    fn words(mut self, key: &'static str) -> Self {
-        self.words = Some(Words::new(key));
-        self
-    }
-}
+use crate::row::{Fact, PanelName, RowKind, RowState, error, list_of_one, message};
 
 /// The key under which a message's row is known.
 pub(super) fn key_text((time, kind): Key) -> String {
@@ -82,25 +31,27 @@ impl Say {
         let mut low = false;
         let failed = body.get("failed").bool() == Some(true);
         let malformed = !message.partial && shape.is_json() && !body.is_object() && !message.text.is_empty();
-        let draft = if belongs || self.is_superseded(key, shape, failed) {
-            None
+        let mut block = Block::new(RowKind::Notice, RowState::Done);
+        let shown = if belongs || self.is_superseded(key, shape, failed) {
+            false
         } else if malformed {
-            Some(Draft::with_text(RowKind::Notice, RowState::Done, &*message.text).words("say.bodyMalformed"))
+            block.text = Cow::Borrowed(&message.text);
+            words(&mut block, "say.bodyMalformed", &[]);
+            true
         } else {
-            self.draft(key, &message, body, &mut low, news)
+            self.draft(key, &message, body, &mut block, &mut low, news).is_some()
         };
         if malformed {
             news.fault = Some("body");
         }
-        let shown = draft.is_some();
         let group = low.then(|| {
             let before = self.messages.before(key).iter().rev().find(|known| !known.1.shape().is_aside());
             before.and_then(|known| known.1.group).unwrap_or(key)
         });
-        match draft {
-            Some(draft) => self.tell_draft(key, &message, group, draft, news),
-            None if message.shown => news.tell(Chunk::Remove { key: &key_text(key) }),
-            None => {}
+        if shown {
+            self.tell_block(key, &message, group, block, news);
+        } else if message.shown {
+            news.tell(Chunk::Remove { key: &key_text(key) });
         }
         self.body = tape;
         if shape == Shape::Started {
@@ -140,43 +91,21 @@ impl Say {
         }
     }
 
-    /// Hands the block on.
-    fn tell_draft(&self, key: Key, message: &Message, group: Option<Key>, draft: Draft<'_>, news: &mut News<'_>) {
-        let mut block = Block::new(draft.kind, draft.state);
-        block.text = draft.text.as_deref();
-        block.message = draft.words;
-        block.bytes = draft.bytes;
-        block.error = draft.error;
-        block.question = draft.question;
-        block.permission = draft.permission.then(approval);
-        block.images.clone_from(&message.images);
-        block.files = (!message.files.is_empty()).then(|| {
-            Raw::written(|json| {
-                json.array(|json| {
-                    for file in &message.files {
-                        json.object(|json| json.key("name").string(file));
-                    }
-                });
-            })
-        });
-        block.meta = group
-            .map(|group| ("group".into(), Raw::written(|json| json.string(&key_text(group)))))
-            .into_iter()
-            .collect();
-        if let Some(call) = &draft.tool {
-            block.tool = Some(ToolBlock {
-                name: &call.name,
-                title: call.title.as_deref(),
-                kind: call.kind,
-                input: &call.input,
-                input_done: call.input_done,
-                output: call.output,
-                output_same: call.same,
-                locations: call.path.as_deref().map(|path| {
-                    Raw::written(|json| json.array(|json| json.object(|json| json.key("path").string(path))))
-                }),
-                ..ToolBlock::default()
-            });
+    /// Hands the block on, with what every kind of message may have.
+    fn tell_block(&self, key: Key, message: &Message, group: Option<Key>, mut block: Block<'_>, news: &mut News<'_>) {
+        if block.state == RowState::Pending && block.kind != RowKind::Question {
+            block.facts.push((Fact::Permission, approval()));
+        }
+        for (fact, name, items) in [(Fact::Images, "url", &message.images), (Fact::Files, "name", &message.files)] {
+            if !items.is_empty() {
+                let write = |json: &mut JsonWriter, item: &String| json.object(|json| json.key(name).string(item));
+                let list = |json: &mut JsonWriter| items.iter().for_each(|item| write(json, item));
+                block.facts.push((fact, Raw::written(|json| json.array(list))));
+            }
+        }
+        if let Some(group) = group {
+            let write = |json: &mut JsonWriter| json.key("group").string(&key_text(group));
+            block.facts.push((Fact::Meta, Raw::written(|json| json.object(write))));
         }
         let next = match message.shown {
             true => None,
@@ -185,14 +114,17 @@ impl Say {
         news.tell(Chunk::Block { key: &key_text(key), before: next.as_deref(), block: &block });
     }
 
+    /// What a message has become. None: no row. The row's state is done, and it has no text, where nothing is said of
+    /// them.
     fn draft<'a>(
         &mut self,
         key: Key,
         message: &'a Message,
         body: Value<'a>,
+        block: &mut Block<'a>,
         low: &mut bool,
         news: &mut News<'_>,
-    ) -> Option<Draft<'a>> {
+    ) -> Option<()> {
         let kind = &KINDS[usize::from(message.kind)];
         let text = message.text.as_str();
         let is_tip = self.tip == Some(key);
@@ -206,75 +138,78 @@ impl Say {
         let running = |is: bool| if is && !message.loaded { RowState::Running } else { RowState::Done };
         let output = message.output.as_deref();
         let streaming = during(RowState::Streaming, RowState::Done);
-        let draft = match kind.shape {
+        let plain = Cow::Borrowed(text);
+        block.kind = kind.shape.row();
+        match kind.shape {
             Shape::Hidden | Shape::McpStarted | Shape::Finished => return None,
-            Shape::User => {
-                let diff = body.get("diff").str().map(JsonStr::text);
-                Draft::with_text(RowKind::User, RowState::Done, diff.unwrap_or(Cow::Borrowed(text)))
-            }
+            Shape::User => block.text = body.get("diff").str().map_or(plain, JsonStr::text),
             Shape::Text | Shape::Reasoning | Shape::Completion => {
                 if text.is_empty() && message.images.is_empty() && message.files.is_empty() {
                     return None;
                 }
-                let row = if kind.shape == Shape::Reasoning { RowKind::Reasoning } else { RowKind::Text };
-                let draft = Draft::with_text(row, streaming, text);
-                if kind.shape == Shape::Completion { draft.words("say.completion") } else { draft }
+                block.state = streaming;
+                block.text = plain;
+                if kind.shape == Shape::Completion {
+                    words(block, "say.completion", &[]);
+                }
             }
             Shape::Error | Shape::Failed => {
                 let retryable = (kind.shape == Shape::Failed).then_some(true);
-                let error = Some(ErrorInfo::boxed(text, None, retryable));
-                Draft { error, ..Draft::new(RowKind::Error, RowState::Done) }
+                block.facts.push((Fact::Error, error(text, None, retryable)));
             }
-            Shape::Notice(words) => Draft::with_text(RowKind::Notice, streaming, text).words(words),
+            Shape::Notice(key) => {
+                block.state = streaming;
+                block.text = plain;
+                words(block, key, &[]);
+            }
             // Without the message whose row it belongs to, it is a row of its own.
             Shape::Output | Shape::HookOutput | Shape::McpResponse => {
                 if text.is_empty() {
                     return None;
                 }
-                Draft::with_text(RowKind::Notice, streaming, text)
+                block.state = streaming;
+                block.text = plain;
             }
             Shape::Compaction(during, done) => {
-                let summary = body.get("summary").str().map(JsonStr::text);
-                let text = if body.is_object() { summary.unwrap_or_default() } else { Cow::Borrowed(text) };
-                let words = if message.partial { during } else { done };
-                Draft::with_text(RowKind::Compaction, running(message.partial), text).words(words)
+                block.state = running(message.partial);
+                let summary = || body.get("summary").str().map(JsonStr::text).unwrap_or_default();
+                block.text = if body.is_object() { summary() } else { plain };
+                words(block, if message.partial { during } else { done }, &[]);
             }
-            Shape::Asked(words) => {
-                let state = if asked && !message.partial { RowState::Pending } else { streaming };
-                let permission = state == RowState::Pending;
-                Draft { permission, ..Draft::with_text(RowKind::Permission, state, text).words(words) }
+            Shape::Asked(key) => {
+                block.state = if asked && !message.partial { RowState::Pending } else { streaming };
+                block.text = plain;
+                words(block, key, &[]);
             }
             Shape::Image => {
                 if message.images.is_empty() && text.is_empty() {
                     return None;
                 }
-                Draft::with_text(RowKind::Image, RowState::Done, if message.images.is_empty() { text } else { "" })
+                if message.images.is_empty() {
+                    block.text = plain;
+                }
             }
-            Shape::Question => question(text, body, asked, streaming),
+            Shape::Question => {
+                block.state = streaming;
+                question(text, body, asked, block);
+            }
             Shape::Command => {
-                let command = Raw::written(|json| json.object(|json| json.key("command").string(text)));
                 let wrote = output.is_some_and(|output| !output.text.is_empty());
-                let state = match () {
+                block.state = match () {
                     () if message.partial => during(RowState::Preparing, RowState::Done),
                     () if asked && !wrote => RowState::Pending,
                     () => running(is_tip && !message.completed),
                 };
-                let call = Call {
-                    name: Cow::Borrowed("command"),
-                    kind: Some("execute"),
-                    input: Cow::Owned(command.as_str().to_owned()),
-                    input_done: !message.partial,
-                    ..Call::of(output)
-                };
-                let permission = state == RowState::Pending;
-                Draft { tool: Some(call), permission, ..Draft::new(RowKind::Tool, state) }
+                let command = Raw::written(|json| json.object(|json| json.key("command").string(text)));
+                let tool = call(block, Cow::Borrowed("command"), Some("execute"), None, output);
+                tool.input = Cow::Owned(command.as_str().to_owned());
+                tool.input_done = !message.partial;
             }
             Shape::Tool => {
                 let name = said(body, &["tool", "name"]).unwrap_or(Cow::Borrowed(kind.name));
                 let work = kind_of_tool(&name);
                 *low = matches!(work, Some("read" | "search")) && !message.partial;
-                let status = word(body.get("status"));
-                let state = match &*status {
+                block.state = match &*word(body.get("status")) {
                     _ if message.partial => during(RowState::Preparing, RowState::Done),
                     _ if asked => RowState::Pending,
                     "running" | "pending" => running(is_tip),
@@ -282,99 +217,80 @@ impl Say {
                     _ => RowState::Done,
                 };
                 let path = said(body, &["path", "filePath"]);
-                let title = path.clone().or_else(|| said(body, &["regex", "url", "query", "skill"]));
-                let call = Call {
-                    name,
-                    kind: work,
-                    title,
-                    input: Cow::Borrowed(text),
-                    input_done: !message.partial,
-                    // A path that is still growing is nobody's to open.
-                    path: path.filter(|_| !message.partial),
-                    ..Call::of(output)
-                };
-                let permission = state == RowState::Pending;
-                Draft { tool: Some(call), permission, ..Draft::new(RowKind::Tool, state) }
+                // A path that is still growing is nobody's to open.
+                if let Some(path) = path.as_deref().filter(|_| !message.partial) {
+                    block.facts.push((Fact::Locations, list_of_one(&[("path", path)])));
+                }
+                let title = path.or_else(|| said(body, &["regex", "url", "query", "skill"]));
+                let tool = call(block, name, work, title, output);
+                tool.input = plain;
+                tool.input_done = !message.partial;
             }
             Shape::Mcp => {
                 let started = output.is_some_and(|output| output.started);
                 let answered = output.is_some_and(|output| !output.text.is_empty());
-                let state = match () {
+                block.state = match () {
                     () if message.partial => during(RowState::Preparing, RowState::Done),
                     () if asked && !started && !answered => RowState::Pending,
                     () => running(is_tip && !answered),
                 };
+                let name = said(body, &["toolName", "uri"]).unwrap_or(Cow::Borrowed(kind.name));
+                let tool = call(block, name, Some("fetch"), said(body, &["serverName"]), output);
                 let arguments = body.get("arguments");
-                let input = match arguments.str() {
+                tool.input = match arguments.str() {
                     Some(json) => json.text(),
                     None if arguments.is_null() => Cow::Borrowed(""),
                     None => Cow::Borrowed(arguments.raw()),
                 };
-                let call = Call {
-                    name: said(body, &["toolName", "uri"]).unwrap_or(Cow::Borrowed(kind.name)),
-                    title: said(body, &["serverName"]),
-                    kind: Some("fetch"),
-                    input,
-                    input_done: !message.partial,
-                    ..Call::of(output)
-                };
-                let permission = state == RowState::Pending;
-                Draft { tool: Some(call), permission, ..Draft::new(RowKind::Tool, state) }
+                tool.input_done = !message.partial;
             }
             Shape::Hook => {
-                let state = match &*word(body.get("status")) {
+                block.state = match &*word(body.get("status")) {
                     "running" | "pending" => running(true),
                     "failed" | "error" => RowState::Failed,
                     "cancelled" => RowState::Cancelled,
                     _ => RowState::Done,
                 };
-                let call = Call {
-                    name: said(body, &["hookName", "name"]).unwrap_or(Cow::Borrowed("hook")),
-                    title: said(body, &["toolName"]),
-                    kind: Some("hook"),
-                    ..Call::of(output)
-                };
-                Draft { tool: Some(call), ..Draft::new(RowKind::Tool, state) }
+                let name = said(body, &["hookName", "name"]).unwrap_or(Cow::Borrowed("hook"));
+                call(block, name, Some("hook"), said(body, &["toolName"]), output);
             }
             Shape::Result => {
-                let call = Call { name: Cow::Borrowed(kind.name), output: Some(text), ..Call::default() };
-                Draft { tool: Some(call), ..Draft::new(RowKind::Tool, streaming) }
+                block.state = streaming;
+                call(block, Cow::Borrowed(kind.name), None, None, None).output = Some(text);
             }
             Shape::Browser => {
-                let screenshot = said(body, &["screenshot"]);
-                let text = said(body, &["logs", "action", "currentUrl"]).unwrap_or_default();
-                if text.is_empty() && screenshot.is_none() {
+                block.text = said(body, &["logs", "action", "currentUrl"]).unwrap_or_default();
+                if block.text.is_empty() && said(body, &["screenshot"]).is_none() {
                     return None;
                 }
-                Draft::with_text(RowKind::Notice, streaming, text).words("say.browser")
+                block.state = streaming;
+                words(block, "say.browser", &[]);
             }
             Shape::Retry => {
                 let failed = body.get("failed").bool() == Some(true);
-                let state = if failed { RowState::Failed } else { running(is_tip) };
+                block.state = if failed { RowState::Failed } else { running(is_tip) };
                 let number = |name: &str| body.get(name).number().unwrap_or_default();
-                let words =
-                    Words::new("say.retry").with("attempt", number("attempt")).with("max", number("maxAttempts"));
-                let error = said(body, &["errorMessage", "error"]);
-                let error = error.map(|error| ErrorInfo::boxed(&error, None, None));
-                Draft { error, words: Some(words), ..Draft::new(RowKind::Retry, state) }
-            }
-            Shape::Waiting(words) => {
-                let state = running(message.partial);
-                let mut words = Words::new(words);
-                if let Some(seconds) = body.get("seconds").number() {
-                    words = words.with("seconds", seconds);
+                words(block, "say.retry", &[("attempt", number("attempt")), ("max", number("maxAttempts"))]);
+                if let Some(words) = said(body, &["errorMessage", "error"]) {
+                    block.facts.push((Fact::Error, error(&words, None, None)));
                 }
-                let text = if body.is_object() { "" } else { text };
-                Draft { words: Some(words), ..Draft::with_text(RowKind::Retry, state, text) }
+            }
+            Shape::Waiting(key) => {
+                block.state = running(message.partial);
+                let seconds = body.get("seconds").number().map(|seconds| ("seconds", seconds));
+                words(block, key, seconds.as_slice());
+                if !body.is_object() {
+                    block.text = plain;
+                }
             }
             Shape::Preparing => {
                 let name = said(body, &["toolName"])?;
                 if !message.partial || message.loaded {
                     return None;
                 }
-                let words = Words::new("toolPreparing.preparing").with("name", name);
-                let bytes = Some(body.get("byteCount").u64().unwrap_or_default());
-                Draft { words: Some(words), bytes, ..Draft::new(RowKind::ToolPreparing, RowState::Preparing) }
+                block.state = RowState::Preparing;
+                words(block, "toolPreparing.preparing", &[("name", &name)]);
+                block.bytes = Some(body.get("byteCount").u64().unwrap_or_default());
             }
             Shape::Plan => {
                 if self.messages.after(key).iter().all(|later| later.1.shape() != Shape::Plan) {
@@ -383,21 +299,20 @@ impl Say {
                 return None;
             }
             Shape::Started => {
-                let body = |name: &str| body.get(name).str().filter(|text| !text.is_empty()).map(JsonStr::text);
-                let reason = body("cancelReason");
-                match body("streamingFailedMessage") {
+                let reason = said(body, &["cancelReason"]);
+                match said(body, &["streamingFailedMessage"]) {
                     Some(failure) => {
-                        let error = Some(ErrorInfo::boxed(&failure, reason.as_deref(), None));
-                        Draft { error, ..Draft::new(RowKind::Error, RowState::Done) }
+                        block.kind = RowKind::Error;
+                        block.facts.push((Fact::Error, error(&failure, reason.as_deref(), None)));
                     }
                     None => {
                         reason?;
-                        Draft::new(RowKind::Notice, RowState::Done).words("say.apiCancelled")
+                        words(block, "say.apiCancelled", &[]);
                     }
                 }
             }
-        };
-        Some(draft)
+        }
+        Some(())
     }
 
     /// Adds up what a request has cost.
@@ -416,21 +331,52 @@ impl Say {
     }
 }
 
-impl<'a> Call<'a> {
-    fn of(output: Option<&'a super::Output>) -> Self {
-        let output = output.filter(|output| !output.text.is_empty());
-        Call {
-            output: output.map(|output| output.text.as_str()),
-            same: output.map_or(0, |output| output.same),
-            ..Call::default()
-        }
+/// Makes the block a call, with what came of it.
+fn call<'a, 'b>(
+    block: &'b mut Block<'a>,
+    name: Cow<'a, str>,
+    work: Option<&str>,
+    title: Option<Cow<'a, str>>,
+    output: Option<&'a super::Output>,
+) -> &'b mut ToolBlock<'a> {
+    let string = |text: &str| Raw::written(|json| json.string(text));
+    block.facts.extend(title.map(|title| (Fact::Title, string(&title))));
+    block.facts.extend(work.map(|work| (Fact::Work, string(work))));
+    let tool = block.tool.get_or_insert_default();
+    tool.name = name;
+    if let Some(output) = output.filter(|output| !output.text.is_empty()) {
+        tool.output = Some(&output.text);
+        tool.output_same = output.same;
     }
+    tool
+}
+
+fn words(block: &mut Block<'_>, key: &str, params: &[(&str, &str)]) {
+    block.facts.push((Fact::Message, message(key, params)));
 }
 
 impl Shape {
     /// Whether the text of such a message is JSON.
     fn is_json(self) -> bool {
         matches!(self, Shape::Tool | Shape::Mcp | Shape::Started | Shape::Retry | Shape::Preparing | Shape::Hook)
+    }
+
+    /// What a row of such a message is, mostly.
+    fn row(self) -> RowKind {
+        match self {
+            Shape::User => RowKind::User,
+            Shape::Text | Shape::Completion => RowKind::Text,
+            Shape::Reasoning => RowKind::Reasoning,
+            Shape::Error | Shape::Failed => RowKind::Error,
+            Shape::Compaction(..) => RowKind::Compaction,
+            Shape::Asked(_) => RowKind::Permission,
+            Shape::Image => RowKind::Image,
+            Shape::Question => RowKind::Question,
+            Shape::Command | Shape::Tool | Shape::Mcp | Shape::Hook | Shape::Result => RowKind::Tool,
+            Shape::Retry | Shape::Waiting(_) => RowKind::Retry,
+            Shape::Preparing => RowKind::ToolPreparing,
+            _ => RowKind::Notice,
+        }
     }
 }
 
@@ -439,11 +385,15 @@ fn said<'a>(body: Value<'a>, names: &[&str]) -> Option<Cow<'a, str>> {
     names.iter().find_map(|name| body.get(name).str().filter(|text| !text.is_empty())).map(JsonStr::text)
 }
 
-fn question<'a>(text: &'a str, body: Value<'a>, asked: bool, streaming: RowState) -> Draft<'a> {
-    let words = said(body, &["question", "response", "text"]);
-    let words = if body.is_object() { words.unwrap_or_default() } else { Cow::Borrowed(text) };
-    let pending = asked && streaming == RowState::Done;
+fn question<'a>(text: &'a str, body: Value<'a>, asked: bool, block: &mut Block<'a>) {
+    block.text = match body.is_object() {
+        true => said(body, &["question", "response", "text"]).unwrap_or_default(),
+        false => Cow::Borrowed(text),
+    };
     let answer = said(body, &["selected", "answer"]);
+    if asked && block.state == RowState::Done && answer.is_none() {
+        block.state = RowState::Pending;
+    }
     let question = Raw::written(|json| {
         json.object(|json| {
             let options = body.get("options");
@@ -457,8 +407,7 @@ fn question<'a>(text: &'a str, body: Value<'a>, asked: bool, streaming: RowState
             }
         });
     });
-    let state = if pending && answer.is_none() { RowState::Pending } else { streaming };
-    Draft { question: Some(question), ..Draft::with_text(RowKind::Question, state, words) }
+    block.facts.push((Fact::Question, question));
 }
 
 fn write_option(option: Value<'_>, json: &mut JsonWriter) {
