@@ -158,6 +158,8 @@ pub struct Block<'a> {
     pub state: RowState,
     /// Its text so far, whole.
     pub text: Cow<'a, str>,
+    /// How many bytes of the text are as they were told last: nobody compares them again.
+    pub text_same: usize,
     /// The call that it is.
     pub tool: Option<ToolBlock<'a>>,
     /// UTF-8 bytes received so far, where only their number is told.
@@ -188,7 +190,7 @@ pub struct ToolBlock<'a> {
 impl Block<'_> {
     /// A block of which nothing more is known.
     pub fn new(kind: RowKind, state: RowState) -> Self {
-        Block { kind, state, text: Cow::Borrowed(""), tool: None, bytes: None, facts: Vec::new() }
+        Block { kind, state, text: Cow::Borrowed(""), text_same: 0, tool: None, bytes: None, facts: Vec::new() }
     }
 }
 

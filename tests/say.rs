@@ -705,6 +705,16 @@ fn a_compaction_runs_and_ends() {
     check(&[say(1, "sliding_window_truncation", "")], "compaction done say.slidingWindow");
 }
 
+/// What is repeated is compared with the row, not with the message: its text may have been read in another way.
+#[test]
+fn a_text_that_is_a_body_for_a_while_is_shown_whole_again() {
+    let told = |text: &str| partial(say(1, "condense_context", text));
+    check(
+        &[told(r#"{"summary":"{""#), told(r#"{"summary":"{"}"#), told(r#"{"summary":"{"} and"#)],
+        r#"compaction running say.condensing "{\"summary\":\"{\"} and""#,
+    );
+}
+
 #[test]
 fn a_hook_has_its_output() {
     let hook = |status: &str| {

@@ -6,8 +6,9 @@ use crate::chunk::{CallNumber, Chunk, Effect, Finish, Refusal};
 use crate::json::{ArgsReader, JsonWriter, Raw};
 use crate::limits::Limits;
 use crate::present::named::Named;
-use crate::present::rows::{Rows, common_prefix};
+use crate::present::rows::Rows;
 use crate::row::{Changed, Fact, Row, RowId, RowKind, RowState, error, list_of_one, message};
+use crate::text::common_prefix;
 
 /// What one stream has shown.
 #[derive(Debug, Default)]

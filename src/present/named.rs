@@ -5,8 +5,8 @@
 use crate::chunk::{Block, Effect, Refusal, ToolBlock};
 use crate::json::ArgsReader;
 use crate::present::blocks::{Blocks, Stage};
-use crate::present::rows::common_prefix;
 use crate::row::{Changed, Fact, Row, RowId, RowState, Tool};
+use crate::text::common_prefix;
 
 /// The rows of a stream's named blocks, in the order of their keys.
 #[derive(Debug, Default)]
@@ -108,7 +108,7 @@ impl Blocks {
                 (id, Effect::Changed)
             }
         };
-        effect = effect.and(set_text(id, &block.text, stage));
+        effect = effect.and(stage.rows.set_text(id, &block.text, block.text_same));
         if let Some(tool) = &block.tool {
             effect = effect.and(self.set_input(key, id, &tool.input, stage));
             effect = effect.and(match tool.output {
@@ -202,17 +202,6 @@ fn is_start(block: &Block<'_>, seen: usize, id: RowId, stage: &Stage<'_>) -> boo
         (Some(said), Some(tool), _) => said.name == tool.name && starts(&tool.input, &said.input),
         (None, None, Some(text)) => starts(text, &block.text),
         _ => false,
-    }
-}
-
-fn set_text(id: RowId, text: &str, stage: &mut Stage<'_>) -> Effect {
-    let there = stage.rows.get(id).and_then(|row| row.text.as_deref()).unwrap_or_default();
-    let keep = common_prefix(there, text);
-    let rest = text.get(keep..).unwrap_or_default();
-    match (keep == there.len(), rest.is_empty()) {
-        (true, true) => Effect::None,
-        (true, false) => stage.rows.append_text(id, rest),
-        (false, _) => stage.rows.replace_text(id, keep, rest),
     }
 }
 

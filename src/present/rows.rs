@@ -7,6 +7,7 @@ use crate::json::{ArgsReader, FieldSpan, Step};
 use crate::limits::Limits;
 use crate::op::{AppendField, Patch, RowOp, RowSink, utf16_len};
 use crate::row::{Changed, Fact, Facts, FieldNews, Row, RowId, RowKind, RowState, Tool, message};
+use crate::text::common_prefix;
 
 /// All rows, in their order.
 #[derive(Debug)]
@@ -285,9 +286,7 @@ impl Rows {
         let Some(slot) = self.slot(id) else { return Effect::None };
         let Some(tool) = slot.row.tool.as_deref_mut() else { return Effect::None };
         let there = tool.output.as_deref().unwrap_or_default();
-        let start = same.min(there.len()).min(output.len());
-        let tails = there.get(start..).zip(output.get(start..));
-        let keep = tails.map_or_else(|| common_prefix(there, output), |(a, b)| start + common_prefix(a, b));
+        let keep = common_prefix_after(there, output, same);
         if keep == there.len() && keep == output.len() && tool.output.is_some() {
             return Effect::None;
         }
@@ -328,6 +327,18 @@ impl Rows {
         let Some(slot) = self.slot(id) else { return false };
         let Some(tool) = slot.row.tool.as_deref_mut() else { return false };
         reader.finish(&tool.input, &mut tool.spans)
+    }
+
+    /// Makes the row's text this one, of which the first `same` bytes are known to stand.
+    pub fn set_text(&mut self, id: RowId, text: &str, same: usize) -> Effect {
+        let there = self.get(id).and_then(|row| row.text.as_deref()).unwrap_or_default();
+        let keep = common_prefix_after(there, text, same);
+        let rest = text.get(keep..).unwrap_or_default();
+        match (keep == there.len(), rest.is_empty()) {
+            (true, true) => Effect::None,
+            (true, false) => self.append_text(id, rest),
+            (false, _) => self.replace_text(id, keep, rest),
+        }
     }
 
     /// Replaces the row's text from byte `keep` on.
@@ -730,11 +741,9 @@ fn append(to: &mut String, text: &str, max: usize) -> bool {
     fits == text.len()
 }
 
-/// Length of what two texts have in common at their start; a character is never cut.
-pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
-    if a.is_empty() {
-        return 0;
-    }
-    let same = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
-    (0..=same).rev().find(|at| b.is_char_boundary(*at)).unwrap_or(0)
+/// Length of what two texts have in common at their start, `same` bytes of which are known.
+fn common_prefix_after(a: &str, b: &str, same: usize) -> usize {
+    let start = same.min(a.len()).min(b.len());
+    let tails = a.get(start..).zip(b.get(start..));
+    tails.map_or_else(|| common_prefix(a, b), |(a, b)| start + common_prefix(a, b))
 }

@@ -15,3 +15,34 @@ pub(crate) fn list(mut sentence: String, names: &[&str]) -> String {
     }
     sentence
 }
+
+/// Length of what two texts have in common at their start; a character is never cut. Eight bytes at a time.
+pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
+    let (a_bytes, b_bytes) = (a.as_bytes(), b.as_bytes());
+    let eights = a_bytes.as_chunks::<8>().0.iter().zip(b_bytes.as_chunks::<8>().0);
+    let start = eights.take_while(|(a, b)| u64::from_ne_bytes(**a) == u64::from_ne_bytes(**b)).count() * 8;
+    let rest = a_bytes[start..].iter().zip(&b_bytes[start..]);
+    let same = start + rest.take_while(|(a, b)| a == b).count();
+    (0..=same).rev().find(|at| b.is_char_boundary(*at)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::common_prefix;
+
+    #[test]
+    fn a_common_prefix_ends_between_characters() {
+        for (a, b, same) in [
+            ("", "", 0),
+            ("abc", "", 0),
+            ("abcdefghij", "abcdefghij", 10),
+            ("abcdefghij", "abcdefghiJ", 9),
+            ("abcdefgé", "abcdefgè", 7),
+            ("abcdefgh", "abcdefghi", 8),
+            ("漢字かな交じり", "漢字かなまじり", 12),
+        ] {
+            assert_eq!(common_prefix(a, b), same, "{a} {b}");
+            assert_eq!(common_prefix(b, a), same, "{b} {a}");
+        }
+    }
+}

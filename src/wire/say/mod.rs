@@ -12,6 +12,7 @@ use super::{Outcome, RecordDecoder};
 use crate::chunk::{Chunk, ChunkSink, Effect};
 use crate::json::{JsonStr, Tape, Value};
 use crate::limits::Limits;
+use crate::text::common_prefix;
 use kinds::{KINDS, Shape};
 use output::Output;
 use rows::Spent;
@@ -111,6 +112,8 @@ fn drop_key(keys: &mut Vec<Key>, key: Key) {
 struct Message {
     kind: u8,
     text: String,
+    /// How much of it stands as it was told last.
+    same: usize,
     partial: bool,
     seq: Option<u64>,
     images: Vec<String>,
@@ -531,9 +534,11 @@ impl Message {
         let mut changed = (self.kind, self.partial, self.answered, self.completed) != now;
         (self.kind, self.partial, self.answered, self.completed) = now;
         self.seq = said.seq.or(self.seq);
-        if self.text != said.text {
-            self.text.clear();
-            self.text.push_str(&said.text);
+        let keep = common_prefix(&self.text, &said.text);
+        if keep < self.text.len() || keep < said.text.len() {
+            self.text.truncate(keep);
+            self.text.push_str(said.text.get(keep..).unwrap_or_default());
+            self.same = self.same.min(keep);
             changed = true;
         }
         for (known, name) in [(&mut self.images, "images"), (&mut self.files, "files")] {

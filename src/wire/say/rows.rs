@@ -48,7 +48,11 @@ impl Say {
             let before = self.messages.before(key).iter().rev().find(|known| !known.1.shape().is_aside());
             before.and_then(|known| known.1.group).unwrap_or(key)
         });
+        // Its text is the message's, as it stands.
+        let plain = matches!(block.text, Cow::Borrowed(text) if std::ptr::eq(text, &*message.text));
+        let same = if shown && plain { message.text.len() } else { 0 };
         if shown {
+            block.text_same = if plain { message.same } else { 0 };
             self.tell_block(key, &message, group, block, news);
         } else if message.shown {
             news.tell(Chunk::Remove { key: &key_text(key) });
@@ -61,6 +65,7 @@ impl Say {
             output.same = output.text.len();
         }
         message.shown = shown;
+        message.same = same;
         let regrouped = message.group != group;
         message.group = group;
         self.messages.put(key, message);
