@@ -690,7 +690,8 @@ fn of_retries_only_the_last_is_shown_and_none_after_the_next_request() {
 #[test]
 fn a_countdown_is_shown_while_it_is_the_last_word() {
     let wait = |seconds: u64| partial(say(1, "api_req_rate_limit_wait", &body(json!({"seconds": seconds}))));
-    check(&[wait(10), wait(9)], "retry running say.rateLimit seconds=9");
+    let chat = check(&[wait(10), wait(9)], "retry running say.rateLimit seconds=9");
+    assert_eq!(chat.panels()["activity"]["state"], "retrying");
     check(&[wait(10), say(2, "text", "a")], r#"text done "a""#);
     check(
         &[partial(say(1, "api_req_retry_delayed", "503, again in 5 s"))],

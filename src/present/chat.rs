@@ -955,10 +955,11 @@ impl ChatRows {
 
     fn show_activity(&mut self) {
         let live = || self.live.iter().map(|index| &self.streams[*index]);
+        let waits = |row: &Row| row.kind == RowKind::Retry && row.state == RowState::Running;
         let state = if live().any(|stream| stream.blocks.open() > 0) {
             "streaming"
         } else if live().any(|stream| !stream.blocks.is_idle()) {
-            "waiting"
+            if self.rows.iter().next_back().is_some_and(waits) { "retrying" } else { "waiting" }
         } else {
             "idle"
         };
