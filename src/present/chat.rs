@@ -129,7 +129,8 @@ pub struct ChatRows {
     options: Options,
     rows: Rows,
     panels: Panels,
-    streams: Vec<Stream>,
+    #[expect(clippy::vec_box, reason = "a long chat has many, and a list that doubles moves them")]
+    streams: Vec<Box<Stream>>,
     /// The streams that have not ended.
     live: Vec<usize>,
     faults: FaultLog,
@@ -347,7 +348,7 @@ impl ChatRows {
     /// Opens a stream.
     pub fn stream(&mut self, options: impl Into<StreamOptions>) -> StreamId {
         let options = options.into();
-        self.streams.push(Stream {
+        self.streams.push(Box::new(Stream {
             input: None,
             format: options.format,
             tally: Tally::default(),
@@ -355,7 +356,7 @@ impl ChatRows {
             end: None,
             last_news: self.now,
             quiet: false,
-        });
+        }));
         self.live.push(self.streams.len() - 1);
         self.show_activity();
         StreamId(self.streams.len() as u32)
@@ -939,7 +940,7 @@ impl ChatRows {
     }
 
     fn with<T>(&mut self, index: usize, act: impl FnOnce(&mut Input, &mut Presenter<'_>) -> T) -> T {
-        let Stream { input, format, tally, blocks, end, .. } = &mut self.streams[index];
+        let Stream { input, format, tally, blocks, end, .. } = &mut *self.streams[index];
         let input = input.get_or_insert_with(|| Input::boxed(*format, &self.options.limits, *tally, end.is_some()));
         let mut presenter = Presenter {
             stream: index as u32 + 1,

@@ -35,8 +35,9 @@ struct Slot {
     row: Row,
     changed: Changed,
     marked: bool,
-    /// What was last shown of the row; none before its insert.
-    shown: Option<Shown>,
+    is_shown: bool,
+    /// What was last shown of the row, while the row may be another.
+    shown: Option<Box<Shown>>,
 }
 
 /// What ops have said of a row: enough to tell what is new.
@@ -148,7 +149,7 @@ impl Rows {
         }
         self.keep_ids(u64::from(id.get()));
         let slot = self.slots.get_mut(id.index()).filter(|slot| slot.is_none())?;
-        *slot = Some(Box::new(Slot { row, changed: Changed::NONE, marked: true, shown: None }));
+        *slot = Some(Box::new(Slot { row, changed: Changed::NONE, marked: true, is_shown: false, shown: None }));
         self.order.push(id);
         self.marked.push(id);
         Some(())
@@ -226,7 +227,13 @@ impl Rows {
         let id = RowId::new(u32::try_from(self.slots.len() + 1).ok()?)?;
         let mut row = empty_row(id, kind, state);
         fill(&mut row);
-        self.slots.push(Some(Box::new(Slot { row, changed: Changed::NONE, marked: true, shown: None })));
+        self.slots.push(Some(Box::new(Slot {
+            row,
+            changed: Changed::NONE,
+            marked: true,
+            is_shown: false,
+            shown: None,
+        })));
         self.order.push(id);
         self.marked.push(id);
         self.urgent = true;
@@ -236,6 +243,7 @@ impl Rows {
     #[inline(never)]
     fn slot(&mut self, id: RowId) -> Option<&mut Slot> {
         let slot = self.slots.get_mut(id.index())?.as_deref_mut()?;
+        slot.remember();
         if !std::mem::replace(&mut slot.marked, true) {
             self.marked.push(id);
         }
@@ -245,7 +253,10 @@ impl Rows {
     /// Changes properties of a row. `change` says which it touched; what ends up as it was is not shown.
     pub fn change(&mut self, id: RowId, change: impl FnOnce(&mut Row) -> Changed) -> Effect {
         let slot = self.slots.get_mut(id.index()).and_then(Option::as_deref_mut);
-        let changed = slot.map_or(Changed::NONE, |slot| change(&mut slot.row));
+        let changed = slot.map_or(Changed::NONE, |slot| {
+            slot.remember();
+            change(&mut slot.row)
+        });
         if changed.is_none() { Effect::None } else { self.changed(id, changed) }
     }
 
@@ -256,6 +267,11 @@ impl Rows {
         if changed.has(Changed::STATE) {
             slot.row.busy = is_busy(slot.row.state);
             slot.changed.add(Changed::BUSY);
+            if slot.row.state.is_at_rest() {
+                slot.row.text.iter_mut().for_each(String::shrink_to_fit);
+                let tool = slot.row.tool.iter_mut();
+                tool.for_each(|tool| tool.input.shrink_to_fit());
+            }
             self.urgent = true;
         }
         Effect::Changed
@@ -368,8 +384,7 @@ impl Rows {
     /// The same on a wire that closes what it repeats: where the first value that differs has only grown and those
     /// after it are as they were, the fields stand as they were shown, and that one goes on.
     pub fn regrow_input(&mut self, id: RowId, keep: usize, text: &str, reader: &mut ArgsReader) -> Effect {
-        let slot = self.slots.get(id.index()).and_then(Option::as_deref);
-        let before = slot.and_then(|slot| Some((slot.shown.as_ref()?, slot.row.tool.as_deref()?)));
+        let before = self.slot(id).and_then(|slot| Some((slot.shown.as_ref()?, slot.row.tool.as_deref()?)));
         let before = before.filter(|(shown, _)| !shown.fields_rewritten).map(|(shown, tool)| {
             let last = (shown.fields, shown.field_end, shown.field_open);
             (last, shown.regrown, tool.spans.clone(), tool.input.get(keep..).unwrap_or_default().to_owned())
@@ -453,7 +468,7 @@ impl Rows {
 
     fn forget(&mut self, id: RowId) {
         let slot = self.slots.get_mut(id.index()).and_then(Option::take);
-        if slot.is_some_and(|slot| slot.shown.is_some()) {
+        if slot.is_some_and(|slot| slot.is_shown) {
             self.removed.push(id);
         }
     }
@@ -479,7 +494,7 @@ impl Rows {
         }
         self.urgent = false;
         let slots = &mut self.slots;
-        let is_new = |id: &RowId| slots[id.index()].as_ref().is_some_and(|slot| slot.shown.is_none());
+        let is_new = |id: &RowId| slots[id.index()].as_ref().is_some_and(|slot| !slot.is_shown);
         // Most rows are added at the end: those not shown yet are the last ones.
         let tail = self.order.iter().rev().take_while(|id| is_new(id)).count();
         let mut new: Vec<(RowId, Option<RowId>)> =
@@ -498,7 +513,7 @@ impl Rows {
                 sink.op(RowOp::Insert { before, row: &slot.row });
                 slot.row.facts.take_news();
                 slot.row.facts.settle();
-                slot.shown = Some(Shown::of(&slot.row));
+                slot.is_shown = true;
                 slot.changed = Changed::NONE;
             }
         }
@@ -572,6 +587,14 @@ impl Extent {
 }
 
 impl Slot {
+    /// Before the row changes: keeps what is shown of it.
+    #[inline(never)]
+    fn remember(&mut self) {
+        if self.is_shown && self.shown.is_none() {
+            self.shown = Some(Box::new(Shown::of(&self.row)));
+        }
+    }
+
     /// After an append: where the cap cut it, the row says so and the record is a fault.
     fn keep_to_cap(&mut self, whole: bool, cap: Refusal) -> Effect {
         if whole {
@@ -600,7 +623,8 @@ impl Slot {
 
     /// Writes what changed of the row; returns how many bytes of text that was.
     fn drain(&mut self, buffer: &mut String, sink: &mut impl RowSink) -> usize {
-        let Slot { row, changed, shown: Some(shown), .. } = self else { return 0 };
+        let Some(mut shown) = self.shown.take() else { return 0 };
+        let Slot { row, changed, .. } = self;
         let id = row.id;
         let mut work = 0;
         let mut append = |field, keep, text: &str| {
@@ -622,15 +646,10 @@ impl Slot {
                         append(AppendField::Output, keep, text);
                     }
                 }
-                output => {
-                    if !shown.has_output && output.is_none() {
-                        changed.take_out(Changed::OUTPUT);
-                    }
-                    shown.has_output = output.is_some();
-                    shown.output = Extent { bytes: output.as_ref().map_or(0, String::len), cut: None };
-                }
+                None if !shown.has_output => changed.take_out(Changed::OUTPUT),
+                _ => {}
             }
-            let rewritten = std::mem::take(&mut shown.fields_rewritten);
+            let rewritten = shown.fields_rewritten;
             let regrown = shown.regrown.take().filter(|_| !rewritten);
             if rewritten && shown.fields > 0 {
                 (shown.fields, shown.field_open) = (0, false);
@@ -696,21 +715,13 @@ impl Slot {
             *changed = Changed::NONE;
             row.facts.settle();
         }
-        shown.state = row.state;
-        shown.busy = row.busy;
-        shown.truncated = row.truncated;
-        shown.bytes = row.bytes;
-        shown.quiet_since = row.quiet_since;
-        shown.ended_at = row.ended_at;
-        shown.is_error = is_error;
-        shown.input_done = input_done;
         work
     }
 }
 
 impl Shown {
     /// What is new of the fields: the last field shown may have grown and closed, those after it are new.
-    fn field_news(&mut self, tool: &Tool, buffer: &mut String, mut append: impl FnMut(u32, &str)) -> FieldNews {
+    fn field_news(&self, tool: &Tool, buffer: &mut String, mut append: impl FnMut(u32, &str)) -> FieldNews {
         let mut news = FieldNews { closed: None, opened: None, from: self.fields };
         let last_shown = self.fields.checked_sub(1).filter(|_| self.field_open);
         if let Some((index, span)) = last_shown.and_then(|index| Some((index, tool.spans.get(index)?))) {
@@ -721,10 +732,6 @@ impl Shown {
             }
             news.closed = span.closed.then_some(index);
         }
-        let last: Option<&FieldSpan> = tool.spans.last();
-        self.fields = tool.spans.len();
-        self.field_end = last.map_or(0, |span| span.shown_end);
-        self.field_open = last.is_some_and(|span| !span.closed);
         news
     }
 }

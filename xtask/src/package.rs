@@ -124,6 +124,8 @@ fn compile(project: &Project, kind: Kind) -> Result<PathBuf> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".cargo")));
     let home = home.map(|home| format!("--remap-path-prefix={}=", home.join("registry/src").display()));
     let mut flags: Vec<String> = home.into_iter().collect();
+    // Nothing recurses with the input, so a quarter of the usual stack is plenty; the rest would be memory of each page.
+    flags.push("-Clink-arg=-zstack-size=262144".to_owned());
     cargo.args(["build", "--release", "--lib", "--package", "chatrows", "--target", setup::WASM]).args(kind.features());
     let mut target = project.target.clone();
     if kind == Kind::Release {
@@ -137,7 +139,7 @@ fn compile(project: &Project, kind: Kind) -> Result<PathBuf> {
         }
         cargo.args(["-Zbuild-std=std,panic_abort", "--target-dir"]).arg(&target).env("RUSTC_BOOTSTRAP", "1");
     }
-    run(cargo.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS", flags.join(" ")))?;
+    run(cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")))?;
     Ok(target.join(setup::WASM).join("release/chatrows.wasm"))
 }
 
