@@ -122,6 +122,17 @@ pub enum Chunk<'a> {
         /// What it is.
         block: &'a Block<'a>,
     },
+    /// The output of a named block's call, whole; the rest of it is what it was.
+    BlockOutput {
+        /// Its identity on the wire.
+        key: &'a str,
+        /// How far it is.
+        state: RowState,
+        /// What it gave back so far.
+        output: &'a str,
+        /// How many bytes of the output are as they were told last: nobody compares them again.
+        same: usize,
+    },
     /// A named block that was open has ended, as it stands.
     BlockEnd {
         /// Its identity on the wire.
@@ -133,6 +144,8 @@ pub enum Chunk<'a> {
     Remove {
         /// Its identity on the wire.
         key: &'a str,
+        /// When it was made, where its key holds beyond the stream.
+        time: Option<u64>,
     },
     /// No block that the wire has named is any more: another conversation begins.
     RemoveAll,
@@ -166,6 +179,10 @@ pub struct Block<'a> {
     pub bytes: Option<u64>,
     /// What only some rows have, in any order.
     pub facts: Vec<(Fact, Raw)>,
+    /// More of it is to come.
+    pub partial: bool,
+    /// When it was made, where its key holds beyond the stream: blocks of an earlier stream or life stand in this order.
+    pub time: Option<u64>,
 }
 
 /// A call as a named block tells of it.
@@ -190,7 +207,17 @@ pub struct ToolBlock<'a> {
 impl Block<'_> {
     /// A block of which nothing more is known.
     pub fn new(kind: RowKind, state: RowState) -> Self {
-        Block { kind, state, text: Cow::Borrowed(""), text_same: 0, tool: None, bytes: None, facts: Vec::new() }
+        Block {
+            kind,
+            state,
+            text: Cow::Borrowed(""),
+            text_same: 0,
+            tool: None,
+            bytes: None,
+            facts: Vec::new(),
+            partial: state.is_open(),
+            time: None,
+        }
     }
 }
 

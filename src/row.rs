@@ -618,7 +618,7 @@ names! {
     }
 }
 
-/// One panel: named values, each JSON text. A value that was taken back is `null`.
+/// One panel: named values, each JSON text.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Panel {
     values: Vec<(Word, Raw)>,
@@ -635,11 +635,14 @@ impl Panel {
         &self.values
     }
 
-    /// Sets a value. True if it was another one before.
+    /// Sets a value, or takes it back with `null`. True if it was another one before.
     pub(crate) fn set(&mut self, name: Word, value: Raw) -> bool {
-        match self.values.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, known)) if *known == value => return false,
-            Some((_, known)) => *known = value,
+        let place = self.values.iter().position(|(known, _)| *known == name);
+        match place {
+            Some(place) if self.values[place].1 == value => return false,
+            Some(place) if value == Raw::null() => drop(self.values.remove(place)),
+            Some(place) => self.values[place].1 = value,
+            None if value == Raw::null() => return false,
             None => self.values.push((name, value)),
         }
         true

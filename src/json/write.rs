@@ -20,6 +20,11 @@ impl Raw {
         Raw(writer.into_string().into_boxed_str())
     }
 
+    /// `null`: a value that was taken back.
+    pub fn null() -> Raw {
+        Raw("null".into())
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -245,9 +245,16 @@ impl Blocks {
                 self.failed = true;
                 ended.and(self.aside(0, BlockKind::Error, Fact::Error, error(message, code, retryable), stage))
             }
-            Chunk::Block { key, before, block } => self.show(key, before, block, stage),
+            Chunk::Block { key, before, block } => self.show(key, before, None, block, stage),
+            Chunk::BlockOutput { key, state, output, same } => match self.named.get(key) {
+                Some(id) => {
+                    let shown = stage.rows.replace_output(id, output, same);
+                    shown.and(self.set_named_state(id, state, stage))
+                }
+                None => Effect::None,
+            },
             Chunk::BlockEnd { key, state } => self.end_block(key, state, stage),
-            Chunk::Remove { key } => self.take_away(key, stage),
+            Chunk::Remove { key, .. } => self.take_away(key, stage),
             Chunk::RemoveAll => self.take_all_away(stage),
             Chunk::AtWork(at_work) => {
                 let before = self.at_work.replace(at_work);

@@ -184,14 +184,29 @@ impl ChunkSink for Presenter<'_> {
                     Effect::None
                 }
             }
-            Chunk::Block { key, block, .. } if self.blocks.named.get(key).is_none() => {
-                let row = self.unclaimed.claim(key, block.kind, self.stage.rows);
-                let is_user = block.kind == RowKind::User;
-                let row = row.or_else(|| is_user.then(|| self.echoed(&block.text)).flatten());
-                if let Some(row) = row {
-                    self.blocks.named.adopt(key, row);
+            Chunk::Block { key, before, block } => {
+                let mut standing = None;
+                if self.blocks.named.get(key).is_none() {
+                    let mut row = block.time.and_then(|time| self.unclaimed.claim(time, key));
+                    if row.is_none() && block.kind == RowKind::User {
+                        row = self.echoed(&block.text, block.partial);
+                    }
+                    if let Some(row) = row.filter(|row| self.stage.rows.get(*row).is_some()) {
+                        self.blocks.named.adopt(key, block.time, row, true);
+                    }
+                    standing = block.time.and_then(|time| self.unclaimed.next(time, key));
+                    standing = standing.filter(|(_, row)| self.stage.rows.get(*row).is_some());
                 }
-                self.blocks.chunk(chunk, &mut self.stage)
+                self.blocks.show(key, before, standing, block, &mut self.stage)
+            }
+            Chunk::Remove { key, time: Some(time) } if self.blocks.named.get(key).is_none() => {
+                match self.unclaimed.claim(time, key).filter(|row| self.stage.rows.get(*row).is_some()) {
+                    Some(row) => {
+                        self.stage.rows.remove(row);
+                        Effect::Changed
+                    }
+                    None => Effect::None,
+                }
             }
             chunk => self.blocks.chunk(chunk, &mut self.stage),
         }
@@ -223,7 +238,7 @@ impl Presenter<'_> {
     /// What the wire says the user said: the row that stands for it already, or a new one.
     fn user(&mut self, id: Option<&str>, text: &str) -> Effect {
         let key = id.map(Box::from);
-        let echoed = self.echoed(text);
+        let echoed = self.echoed(text, false);
         let rows = &mut self.stage.rows;
         match echoed {
             Some(row) => rows.change(row, |row| {
@@ -240,9 +255,12 @@ impl Presenter<'_> {
 
 impl Presenter<'_> {
     /// The first row of the user's that no wire has repeated yet and that says this.
-    fn echoed(&mut self, text: &str) -> Option<RowId> {
+    fn echoed(&mut self, text: &str, partial: bool) -> Option<RowId> {
         let rows = &self.stage.rows;
-        let says = |row: &RowId| rows.get(*row).and_then(|row| row.text.as_deref()) == Some(text);
+        let says = |row: &RowId| {
+            let said = rows.get(*row).and_then(|row| row.text.as_deref()).unwrap_or_default();
+            said == text || partial && !text.is_empty() && said.starts_with(text)
+        };
         let place = self.unechoed.iter().position(says)?;
         Some(self.unechoed.remove(place))
     }
@@ -473,6 +491,9 @@ impl ChatRows {
         }
         entry.end = Some(end);
         entry.blocks.rest();
+        for (time, key, row) in entry.blocks.named.timed() {
+            self.unclaimed.put(time, key, row);
+        }
         self.live.retain(|live| *live != stream.index());
         self.show_activity();
         end

@@ -5,7 +5,7 @@
 use crate::chunk::{Block, Effect, Refusal, ToolBlock};
 use crate::json::ArgsReader;
 use crate::present::blocks::{Blocks, Stage};
-use crate::row::{Changed, Fact, Row, RowId, RowState, Tool};
+use crate::row::{Changed, Fact, Row, RowId, RowKind, RowState, Tool};
 use crate::text::common_prefix;
 
 /// The rows of a stream's named blocks, in the order of their keys.
@@ -21,6 +21,10 @@ struct NamedRow {
     row: RowId,
     /// Bytes of its text or arguments when it was last told of in this pass over the stream.
     seen: usize,
+    /// Its time, if its key holds beyond the stream.
+    time: Option<u64>,
+    /// It stood before the stream first told of it: what is the start of it may still come.
+    stood: bool,
     /// Of a call whose arguments were told.
     reader: Option<Box<ArgsReader>>,
 }
@@ -28,6 +32,20 @@ struct NamedRow {
 impl Named {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// The rows that a later stream may tell of: time, key and row.
+    pub fn timed(&self) -> impl Iterator<Item = (u64, &str, RowId)> {
+        self.rows.iter().filter_map(|named| Some((named.time?, &*named.key, named.row)))
+    }
+
+    fn time(&self, key: &str) -> Option<u64> {
+        self.find(key).ok().and_then(|place| self.rows[place].time)
+    }
+
+    /// Whether the row stood before the stream told of it, and nothing beyond has come yet.
+    fn stood(&mut self, key: &str) -> Option<&mut bool> {
+        self.find(key).ok().map(|place| &mut self.rows[place].stood)
     }
 
     /// The rows, in the order of their keys.
@@ -55,18 +73,29 @@ impl Named {
         self.find(key).map_or(0, |place| std::mem::replace(&mut self.rows[place].seen, told.len()))
     }
 
-    /// This key means that row.
-    pub fn adopt(&mut self, key: &str, row: RowId) {
+    /// This key means that row, one that stood already or a new one.
+    pub fn adopt(&mut self, key: &str, time: Option<u64>, row: RowId, stood: bool) {
         match self.find(key) {
             Ok(place) => (self.rows[place].row, self.rows[place].reader) = (row, None),
-            Err(place) => self.rows.insert(place, Box::new(NamedRow { key: key.into(), row, seen: 0, reader: None })),
+            Err(place) => {
+                let named = NamedRow { key: key.into(), row, seen: 0, time, stood, reader: None };
+                self.rows.insert(place, Box::new(named));
+            }
         }
     }
 }
 
 impl Blocks {
-    /// Shows a named block as the wire tells it now.
-    pub fn show(&mut self, key: &str, before: Option<&str>, block: &Block<'_>, stage: &mut Stage<'_>) -> Effect {
+    /// Shows a named block as the wire tells it now. `standing`: the first row of an earlier stream that it stands
+    /// before, with its time.
+    pub fn show(
+        &mut self,
+        key: &str,
+        before: Option<&str>,
+        standing: Option<(u64, RowId)>,
+        block: &Block<'_>,
+        stage: &mut Stage<'_>,
+    ) -> Effect {
         let known = match self.named.get(key) {
             Some(id) => match stage.rows.get(id) {
                 Some(row) => Some((id, row.kind)),
@@ -81,33 +110,54 @@ impl Blocks {
             }
             // A replay tells of the way to what stands already.
             let seen = self.named.note(key, block);
-            if self.is_replaying() && kind == block.kind && is_start(block, seen, id, stage) {
-                return match stage.rows.get(id).map(|row| row.state) {
-                    Some(RowState::Interrupted) => self.set_state(id, block.state, stage),
-                    _ => Effect::None,
-                };
+            let replays = self.is_replaying();
+            let stood = self.named.stood(key);
+            if block.partial && (replays || stood.as_deref() == Some(&true)) {
+                if kind != block.kind {
+                    return Effect::None;
+                }
+                if is_start(block, seen, id, stage) {
+                    return match stage.rows.get(id).map(|row| row.state) {
+                        Some(RowState::Interrupted) => self.set_state(id, block.state, stage),
+                        _ => Effect::None,
+                    };
+                }
+            }
+            if let Some(stood) = stood {
+                *stood = false;
             }
         }
         let (id, mut effect) = match known {
             Some((id, kind)) if kind == block.kind => (id, Effect::None),
             _ => {
                 // A row that is another kind of row now is another row; it stands where the one before did.
-                let place = known.map(|(id, _)| id).or_else(|| before.and_then(|key| self.named.get(key)));
+                let place = known.map(|(id, _)| id).or_else(|| {
+                    let next = before.and_then(|key| Some((self.named.time(key), self.named.get(key)?)));
+                    match (next, standing) {
+                        (Some((time, next)), Some((standing, _))) if time.is_some_and(|time| time <= standing) => {
+                            Some(next)
+                        }
+                        (next, standing) => standing.map(|(_, row)| row).or(next.map(|(_, row)| row)),
+                    }
+                });
                 let added = self.add_named(place, block, stage);
                 if let Some((id, _)) = known {
                     stage.rows.remove(id);
                     self.forget_open(id);
                 }
                 let Some(id) = added else { return Effect::Refused(Refusal::Rows) };
-                self.named.adopt(key, id);
+                self.named.adopt(key, block.time, id, false);
                 self.named.note(key, block);
-                stage.rows.change(id, |row| {
-                    row.key = Some(key.into());
-                    Changed::KEY
-                });
                 (id, Effect::Changed)
             }
         };
+        effect = effect.and(stage.rows.change(id, |row| {
+            if row.key.as_deref() == Some(key) {
+                return Changed::NONE;
+            }
+            row.key = Some(key.into());
+            Changed::KEY
+        }));
         effect = effect.and(stage.rows.set_text(id, &block.text, block.text_same));
         if let Some(tool) = &block.tool {
             effect = effect.and(self.set_input(key, id, &tool.input, stage));
@@ -117,10 +167,14 @@ impl Blocks {
             });
         }
         effect = effect.and(stage.rows.change(id, |row| set_properties(row, block)));
-        // Cancelled stays cancelled, whatever is still told of it.
+        effect.and(self.set_named_state(id, block.state, stage))
+    }
+
+    /// Cancelled stays cancelled, whatever is still told of it.
+    pub(super) fn set_named_state(&mut self, id: RowId, state: RowState, stage: &mut Stage<'_>) -> Effect {
         match stage.rows.get(id).map(|row| row.state) {
-            Some(RowState::Cancelled) => effect,
-            _ => effect.and(self.set_state(id, block.state, stage)),
+            Some(RowState::Cancelled) => Effect::None,
+            _ => self.set_state(id, state, stage),
         }
     }
 
@@ -178,7 +232,7 @@ impl Blocks {
         let named = &mut self.named.rows[place];
         let rest = input.get(keep..).unwrap_or_default();
         let fresh = || Box::new(ArgsReader::new(stage.limits));
-        if keep == there {
+        if keep == there && (there == 0 || named.reader.is_some()) {
             return stage.rows.append_input(id, rest, named.reader.get_or_insert_with(fresh));
         }
         let reader = named.reader.insert(fresh());
@@ -194,13 +248,16 @@ fn has_run(state: RowState, id: RowId, stage: &Stage<'_>) -> bool {
     ran && waits && row.tool.as_deref().is_some_and(|tool| tool.input_done)
 }
 
-/// Whether an open block that has grown from `seen` bytes is no more than the start of what its row has.
+/// Whether a partial block that has grown from `seen` bytes is no more than the start of what its row has. Rows that
+/// count have no start.
 fn is_start(block: &Block<'_>, seen: usize, id: RowId, stage: &Stage<'_>) -> bool {
-    let Some(row) = stage.rows.get(id).filter(|_| block.state.is_open()) else { return false };
+    let counts = matches!(block.kind, RowKind::Retry | RowKind::ToolPreparing);
+    let Some(row) = stage.rows.get(id).filter(|_| !counts) else { return false };
     let starts = |there: &str, told: &str| told.len() >= seen && there.starts_with(told);
-    match (&block.tool, row.tool.as_deref(), row.text.as_deref()) {
-        (Some(said), Some(tool), _) => said.name == tool.name && starts(&tool.input, &said.input),
-        (None, None, Some(text)) => starts(text, &block.text),
+    match (&block.tool, row.tool.as_deref()) {
+        // A name may be cut.
+        (Some(said), Some(tool)) => tool.name.starts_with(&*said.name) && starts(&tool.input, &said.input),
+        (None, None) => starts(row.text.as_deref().unwrap_or_default(), &block.text),
         _ => false,
     }
 }

@@ -40,8 +40,11 @@ impl Panels {
             return;
         }
         for ((panel, shown), name) in self.panels.iter().zip(&mut self.shown).zip(PanelName::ALL) {
-            let mut values = panel.values().to_vec();
-            values.retain(|(name, value)| shown.set(name.clone(), value.clone()));
+            let gone = shown.values().iter().filter(|(name, _)| panel.get(name).is_none());
+            let gone = gone.map(|(name, _)| (name.clone(), Raw::null()));
+            let new = panel.values().iter().filter(|(name, value)| shown.get(name) != Some(value.as_str()));
+            let values: Vec<_> = new.cloned().chain(gone).collect();
+            shown.clone_from(panel);
             if !values.is_empty() {
                 sink.op(RowOp::Panel { name: *name, values: &values });
             }

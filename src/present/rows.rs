@@ -446,7 +446,9 @@ impl Rows {
 
     /// Removes the row.
     pub fn remove(&mut self, id: RowId) {
-        self.order.retain(|known| *known != id);
+        if let Some(place) = self.place_of(id) {
+            self.order.remove(place);
+        }
         self.forget(id);
     }
 

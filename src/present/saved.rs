@@ -2,6 +2,7 @@
 //! saved is interrupted; a row that its wire names is found again by its key. What is read is not trusted: the
 //! arguments of a call are judged anew, and a row that is none is an error.
 
+use std::collections::BinaryHeap;
 use std::fmt;
 
 use crate::json::{ArgsReader, JsonStr, JsonWriter, Raw, Tape, Value};
@@ -156,33 +157,57 @@ fn raw(value: Value<'_>) -> Raw {
     Raw::written(|json| json.raw(value.raw()))
 }
 
-/// Rows of an earlier life that their wire names, until it names them again.
+/// Rows of an earlier stream or life whose keys hold beyond it, until their wire names them again.
 #[derive(Debug, Default)]
 pub(crate) struct Unclaimed {
-    /// In the order of their keys.
-    rows: Vec<(Box<str>, RowId)>,
+    /// In the order of their times, then of their keys. What was given out leaves its place empty.
+    rows: Vec<(u64, Box<str>, Option<RowId>)>,
+    left: usize,
 }
 
 impl Unclaimed {
+    /// The rows whose keys begin with a time.
     pub fn of(rows: &Rows) -> Self {
-        let mut keyed: Vec<(Box<str>, RowId)> = Vec::new();
-        for row in rows.iter() {
-            let Some(key) = &row.key else { continue };
-            let place = keyed.partition_point(|(known, _)| known <= key);
-            keyed.insert(place, (key.clone(), row.id));
-        }
-        Unclaimed { rows: keyed }
+        let time = |key: &str| key.split(':').next()?.parse().ok();
+        let timed = rows.iter().filter_map(|row| Some((time(row.key.as_deref()?)?, row.key.clone()?, Some(row.id))));
+        let rows = timed.collect::<BinaryHeap<_>>().into_sorted_vec();
+        Unclaimed { left: rows.len(), rows }
     }
 
-    /// The row of this key and kind, given out once.
-    pub fn claim(&mut self, key: &str, kind: RowKind, rows: &Rows) -> Option<RowId> {
-        let place = self.rows.binary_search_by(|(known, _)| (**known).cmp(key)).ok()?;
-        let id = self.rows[place].1;
-        if rows.get(id).is_none_or(|row| row.kind != kind) {
-            return None;
+    /// A stream ended: another one may tell of its row.
+    pub fn put(&mut self, time: u64, key: &str, row: RowId) {
+        match self.find(time, key) {
+            Ok(place) => {
+                self.left += usize::from(self.rows[place].2.is_none());
+                self.rows[place].2 = Some(row);
+            }
+            Err(place) => {
+                self.left += 1;
+                self.rows.insert(place, (time, key.into(), Some(row)));
+            }
         }
-        self.rows.remove(place);
-        Some(id)
+    }
+
+    #[inline(never)]
+    fn find(&self, time: u64, key: &str) -> Result<usize, usize> {
+        self.rows.binary_search_by(|known| (known.0, &*known.1).cmp(&(time, key)))
+    }
+
+    /// The row of this key, given out once.
+    pub fn claim(&mut self, time: u64, key: &str) -> Option<RowId> {
+        let place = self.find(time, key).ok()?;
+        let row = self.rows[place].2.take()?;
+        self.left -= 1;
+        if self.left == 0 {
+            self.rows = Vec::new();
+        }
+        Some(row)
+    }
+
+    /// The first row after this key, with its time.
+    pub fn next(&self, time: u64, key: &str) -> Option<(u64, RowId)> {
+        let place = self.find(time, key).unwrap_or_else(|place| place);
+        self.rows.get(place..)?.iter().find_map(|(time, _, row)| Some((*time, (*row)?)))
     }
 }
 

@@ -442,7 +442,7 @@ impl Announced {
     fn end(&mut self, sink: &mut dyn ChunkSink) -> Effect {
         let mut effect = Effect::None;
         for row in self.rows.drain(..) {
-            effect = effect.and(sink.chunk(Chunk::Remove { key: &row.key }));
+            effect = effect.and(sink.chunk(Chunk::Remove { key: &row.key, time: None }));
         }
         effect
     }

@@ -103,7 +103,7 @@ impl BlockArray {
         self.known.retain(|known| {
             let there = said.iter().any(|block| block.is(known));
             if !there {
-                effect = effect.and(sink.chunk(Chunk::Remove { key: &known.key }));
+                effect = effect.and(sink.chunk(Chunk::Remove { key: &known.key, time: None }));
             }
             there
         });

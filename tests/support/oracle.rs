@@ -43,9 +43,16 @@ impl Oracle {
                 let panel = self.panels.entry(text(&op["name"])?).or_insert_with(|| json!({}));
                 let panel = panel.as_object_mut().ok_or("a panel is no object")?;
                 for (name, value) in op["patch"].as_object().ok_or("a panel's patch is no object")? {
-                    if panel.insert(name.clone(), value.clone()).as_ref() == Some(value) {
+                    let before = match value {
+                        Value::Null => panel.remove(name).map_or(Some(Value::Null), |_| None),
+                        value => panel.insert(name.clone(), value.clone()),
+                    };
+                    if before.as_ref() == Some(value) {
                         return Err(format!("`{name}` was that before"));
                     }
+                }
+                if panel.is_empty() {
+                    self.panels.remove(&text(&op["name"])?);
                 }
             }
             "insert" => {

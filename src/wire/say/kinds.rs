@@ -81,15 +81,10 @@ impl Shape {
         match self {
             Shape::Output => Some(Shape::Command),
             Shape::HookOutput => Some(Shape::Hook),
-            Shape::McpResponse => Some(Shape::Mcp),
+            Shape::McpResponse | Shape::McpStarted => Some(Shape::Mcp),
             Shape::Finished => Some(Shape::Started),
             _ => None,
         }
-    }
-
-    /// Whether messages of this shape collect others.
-    pub fn is_head(self) -> bool {
-        matches!(self, Shape::Command | Shape::Hook | Shape::Mcp | Shape::Started)
     }
 
     /// Whether the newest word counts although it is shorter: a countdown, a state.
@@ -100,11 +95,59 @@ impl Shape {
         )
     }
 
+    /// Whether a call has begun, or will not any more: none is announced beyond it.
+    fn ends_preparing(self) -> bool {
+        let call = matches!(self, Shape::Command | Shape::Tool | Shape::Mcp | Shape::Browser | Shape::Question);
+        let end = matches!(self, Shape::Completion | Shape::Error | Shape::Failed | Shape::Started | Shape::Retry);
+        call || end || matches!(self, Shape::Asked(_))
+    }
+
+    /// Of which lists messages of this shape are.
+    pub fn lists(self) -> impl Iterator<Item = List> {
+        let lists = [
+            (List::Commands, self == Shape::Command),
+            (List::Hooks, self == Shape::Hook),
+            (List::Mcps, self == Shape::Mcp),
+            (List::Started, self == Shape::Started),
+            (List::Retries, self == Shape::Retry),
+            (List::Plans, self == Shape::Plan),
+            (List::Ends, self.ends_preparing()),
+            (List::Standing, !self.is_aside()),
+        ];
+        lists.into_iter().filter(|(_, is)| *is).map(|(list, _)| list)
+    }
+
+    /// The list of the messages that collect others, if this is one of them.
+    pub fn heads(self) -> Option<List> {
+        self.lists().next().filter(|list| *list <= List::Started)
+    }
+
     /// Whether it never stands for itself as the last word of the conversation.
     pub fn is_aside(self) -> bool {
-        matches!(self, Shape::Hidden | Shape::Plan | Shape::McpStarted) || self.head().is_some()
+        matches!(self, Shape::Hidden | Shape::Plan) || self.head().is_some()
     }
 }
+
+/// Lists of messages, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub(super) enum List {
+    /// Those that collect others, by what they collect …
+    Commands,
+    Hooks,
+    Mcps,
+    Started,
+    /// … requests that are tried again …
+    Retries,
+    /// … plans …
+    Plans,
+    /// … those beyond which no call is announced any more …
+    Ends,
+    /// … and all that stand for themselves.
+    Standing,
+}
+
+/// How many there are.
+pub(super) const LISTS: usize = List::Standing as usize + 1;
 
 const fn say(number: i8, name: &'static str, shape: Shape) -> Kind {
     Kind { name, ask: false, number, shape }

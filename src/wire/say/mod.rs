@@ -10,10 +10,11 @@ use std::borrow::Cow;
 
 use super::{Outcome, RecordDecoder};
 use crate::chunk::{Chunk, ChunkSink, Effect};
-use crate::json::{JsonStr, Tape, Value};
+use crate::json::{JsonStr, Raw, Tape, Value};
 use crate::limits::Limits;
+use crate::row::{PanelName, RowState};
 use crate::text::common_prefix;
-use kinds::{KINDS, Shape};
+use kinds::{KINDS, LISTS, List, Shape};
 use output::Output;
 use rows::Spent;
 
@@ -24,12 +25,11 @@ type Key = (u64, u8);
 #[derive(Debug)]
 pub(super) struct Say {
     messages: Messages,
-    /// Messages that collect others, by what they collect; in order.
-    heads: [Vec<Key>; 4],
-    /// The last message that stands for itself.
-    tip: Option<Key>,
-    /// Retries that a later request will end.
-    unsettled: Vec<Key>,
+    lists: [Vec<Key>; LISTS],
+    /// Those that have a row.
+    shown: Vec<Key>,
+    /// Rows that a later message will end: retries, and what announces a call.
+    moving: Vec<Key>,
     /// Messages to tell of, again or for the first time.
     dirty: Vec<Key>,
     /// In the order of their ids.
@@ -37,9 +37,19 @@ pub(super) struct Say {
     epoch: Option<u64>,
     /// Whole states so far.
     states: u32,
+    /// Those that the last whole state held, and no single message has told of since.
+    held: Vec<Key>,
     /// Something has come since the state that opened the chat.
     live: bool,
     spent: Spent,
+    /// What the panels show of it.
+    told: Spent,
+    /// The plan panel shows the plan of this message.
+    plan: Option<Key>,
+    /// What rows may still be put together anew: it grows with what comes, so that no order of messages costs more
+    /// than what they are long.
+    slack: usize,
+    overrun: bool,
     /// For a message's body, and for a state that is JSON inside JSON.
     body: Tape,
     state: Tape,
@@ -85,10 +95,8 @@ impl Messages {
         self.list.get(place..).unwrap_or_default()
     }
 
-    /// Those before the key.
-    fn before(&self, key: Key) -> &[Box<(Key, Message)>] {
-        let place = self.find(key).unwrap_or_else(|place| place);
-        self.list.get(..place).unwrap_or_default()
+    fn remove(&mut self, key: Key) -> Option<Message> {
+        self.find(key).ok().map(|place| self.list.remove(place).1)
     }
 }
 
@@ -105,6 +113,16 @@ fn drop_key(keys: &mut Vec<Key>, key: Key) {
     if let Ok(place) = keys.binary_search(&key) {
         keys.remove(place);
     }
+}
+
+/// The last of them before the key.
+fn last_before(keys: &[Key], key: Key) -> Option<Key> {
+    keys.get(keys.partition_point(|known| *known < key).checked_sub(1)?).copied()
+}
+
+/// The first of them after the key.
+fn first_after(keys: &[Key], key: Key) -> Option<Key> {
+    keys.get(keys.partition_point(|known| *known <= key)).copied()
 }
 
 /// What is known of one message.
@@ -126,10 +144,12 @@ struct Message {
     state: u32,
     /// It came with the state that opened the chat.
     loaded: bool,
-    /// It has a row.
-    shown: bool,
-    /// The first of the run of reading tools it belongs to.
-    group: Option<Key>,
+    /// It has a row, or had none.
+    told: Option<bool>,
+    /// In what state the row was told of, if nothing but what others add to it has changed since.
+    told_state: Option<RowState>,
+    /// Its id as a block of the stream.
+    block: Option<Box<str>>,
     /// What others add to its row.
     output: Option<Box<Output>>,
     spent: Spent,
@@ -171,19 +191,33 @@ impl Say {
         let tape = || Tape::with_caps(limits.nesting, limits.record_values);
         Say {
             messages: Messages::default(),
-            heads: Default::default(),
-            tip: None,
-            unsettled: Vec::new(),
+            lists: Default::default(),
+            shown: Vec::new(),
+            moving: Vec::new(),
             dirty: Vec::new(),
             stream_blocks: Vec::new(),
             epoch: None,
             states: 0,
+            held: Vec::new(),
             live: false,
             spent: Spent::default(),
+            told: Spent::default(),
+            plan: None,
+            slack: 1 << 20,
+            overrun: false,
             body: tape(),
             state: tape(),
             max_messages: limits.rows.saturating_mul(2),
         }
+    }
+
+    fn list(&self, list: List) -> &Vec<Key> {
+        &self.lists[list as usize]
+    }
+
+    /// The last message that stands for itself.
+    fn tip(&self) -> Option<Key> {
+        self.list(List::Standing).last().copied()
     }
 
     /// Finds the messages in an envelope. False: it is none of ours.
@@ -224,11 +258,12 @@ impl Say {
         if self.is_stale(said.epoch, news) {
             return true;
         }
-        let key = self.apply(&said, None, news);
-        if let Some(message) = key.and_then(|key| self.messages.get_mut(key)) {
+        let key = self.apply(&said, None, news).0;
+        if let Some((key, message)) = key.and_then(|key| Some((key, self.messages.get_mut(key)?))) {
             message.state = 0;
             if std::mem::take(&mut message.loaded) {
-                key.into_iter().for_each(|key| put_key(&mut self.dirty, key));
+                message.told_state = None;
+                put_key(&mut self.dirty, key);
             }
         }
         self.tell(true, news);
@@ -250,23 +285,32 @@ impl Say {
         let load = self.messages.list.is_empty();
         let last_known = self.messages.list.last().map(|last| last.0);
         self.states += 1;
-        let (mut first, mut fresh) = (None, 0);
-        for said in messages.items().filter_map(said) {
+        let (mut first, mut known) = (None, 0);
+        let mut held = Vec::new();
+        for said in messages.items().filter_map(said).filter(|said| said.epoch >= epoch) {
             first = Some(first.unwrap_or(said.time).min(said.time));
             let before = self.messages.list.len();
-            let Some(key) = self.apply(&said, Some(load), news) else { continue };
-            fresh += self.messages.list.len() - before;
-            if let Some(message) = self.messages.get_mut(key) {
+            let (Some(key), is_old) = self.apply(&said, Some(load), news) else { continue };
+            known += usize::from(self.messages.list.len() == before);
+            // A copy that lags behind a single message says nothing of what is there now.
+            if let Some(message) = self.messages.get_mut(key).filter(|message| !is_old || message.state != 0) {
                 message.state = self.states;
+                put_key(&mut held, key);
             }
         }
         // A state that begins after all there was, and holds none of it, is another conversation.
-        let seen = self.messages.list.iter().filter(|known| known.1.state == self.states).count();
-        let another = seen == fresh && first.zip(last_known).is_some_and(|(first, last)| first > last.0);
-        let gone = |message: &Message| message.state != self.states && (another || message.state != 0);
-        let gone: Vec<Key> = self.messages.list.iter().filter(|known| gone(&known.1)).map(|known| known.0).collect();
-        if !gone.is_empty() {
-            self.remove(&gone, news);
+        let follows = first.zip(last_known).is_some_and(|(first, last)| first > last.0);
+        let another = known == 0 && epoch.is_none() && follows;
+        let before = std::mem::replace(&mut self.held, held);
+        let gone: Vec<Key> = match another {
+            true => self.messages.list.iter().map(|known| known.0).collect(),
+            false => before,
+        };
+        for key in gone {
+            let is_gone = |message: &Message| message.state != self.states && (another || message.state != 0);
+            if self.messages.get(key).is_some_and(is_gone) {
+                self.remove(key, news);
+            }
         }
         self.tell(!load, news);
         true
@@ -280,154 +324,156 @@ impl Say {
         }
         if self.epoch.replace(epoch).is_some_and(|known| epoch > known) {
             self.messages.list.clear();
-            self.heads = Default::default();
-            self.unsettled.clear();
+            self.lists = Default::default();
+            for keys in [&mut self.shown, &mut self.moving, &mut self.held, &mut self.dirty] {
+                keys.clear();
+            }
             self.stream_blocks.clear();
-            self.tip = None;
             self.spent = Spent::default();
             news.tell(Chunk::RemoveAll);
         }
         false
     }
 
-    fn remove(&mut self, gone: &[Key], news: &mut News<'_>) {
-        self.messages.list.retain(|known| {
-            let (key, message) = &**known;
-            let stays = gone.binary_search(key).is_err();
-            if !stays {
-                self.spent.take(&message.spent);
-                if message.shown {
-                    news.tell(Chunk::Remove { key: &rows::key_text(*key) });
-                }
-            }
-            stays
-        });
-        // Rare: everything may depend on what is no more.
-        for key in gone {
-            drop_key(&mut self.unsettled, *key);
-            self.heads.iter_mut().for_each(|heads| drop_key(heads, *key));
-        }
-        self.stream_blocks.retain(|(_, key)| gone.binary_search(key).is_err());
-        self.tip = self.messages.list.iter().rev().find(|known| !known.1.shape().is_aside()).map(|known| known.0);
-        for head in self.heads.concat() {
+    fn remove(&mut self, key: Key, news: &mut News<'_>) {
+        let Some(message) = self.messages.remove(key) else { return };
+        let shape = message.shape();
+        self.spent.take(&message.spent);
+        if let Some(head) = self.head_of(key, shape) {
             self.rejoin(head);
         }
-        self.dirty = self.messages.list.iter().map(|known| known.0).collect();
+        let parts = shape.heads().map_or_else(Vec::new, |heads| self.parts_of(key, heads));
+        shape.lists().for_each(|list| drop_key(&mut self.lists[list as usize], key));
+        for keys in [&mut self.shown, &mut self.moving, &mut self.dirty] {
+            drop_key(keys, key);
+        }
+        let block = message.block.as_deref().and_then(|id| self.find_block(id).ok());
+        block.into_iter().for_each(|place| drop(self.stream_blocks.remove(place)));
+        if message.told == Some(true) {
+            news.tell(Chunk::Remove { key: &rows::key_text(key), time: Some(key.0) });
+        }
+        // What it kept from being shown.
+        let head = shape.heads().and_then(|heads| last_before(self.list(heads), key));
+        head.into_iter().for_each(|head| self.rejoin(head));
+        let last = |list: List| self.list(list).last().copied();
+        let others = [self.tip(), last(List::Retries), last(List::Plans)];
+        for key in others.into_iter().flatten().chain(parts) {
+            self.touch(key);
+        }
     }
 
-    /// Takes a message; answers with its key, whether or not it was news. None: a cap kept it out. `load`: it came
-    /// with a whole state, which opened the chat or not.
-    fn apply(&mut self, said: &Said<'_>, load: Option<bool>, news: &mut News<'_>) -> Option<Key> {
+    /// What shows of the message may be another now.
+    fn touch(&mut self, key: Key) {
+        if let Some(message) = self.messages.get_mut(key) {
+            message.told_state = None;
+            put_key(&mut self.dirty, key);
+        }
+    }
+
+    fn find_block(&self, id: &str) -> Result<usize, usize> {
+        self.stream_blocks.binary_search_by(|(known, _)| (**known).cmp(id))
+    }
+
+    /// Takes a message; answers with its key, and whether it was no news but older than what is there. No key: a cap
+    /// kept it out. `load`: it came with a whole state, which opened the chat or not.
+    fn apply(&mut self, said: &Said<'_>, load: Option<bool>, news: &mut News<'_>) -> (Option<Key>, bool) {
         let shape = KINDS[usize::from(said.kind)].shape;
         let (by_time, by_kind) = ((said.time, 0), (said.time, said.kind + 1));
         let counted = said.seq.is_some() || said.epoch.is_some();
         let block = said.value.get("streamBlockId").str().filter(|id| !id.is_empty()).map(JsonStr::text);
         let same_kind = |key: Key| self.messages.get(key).is_some_and(|message| message.kind == said.kind);
-        let known = block.as_deref().map(|id| self.stream_blocks.binary_search_by(|(known, _)| (**known).cmp(id)));
+        let known = block.as_deref().map(|id| self.find_block(id));
         let key = match known {
             Some(Ok(place)) => self.stream_blocks[place].1,
             _ if counted && !same_kind(by_kind) => by_time,
             _ if !counted && same_kind(by_time) => by_time,
             _ => by_kind,
         };
+        let mut new = true;
         if let Some(message) = self.messages.get_mut(key) {
             if !message.is_older_than(said, load.is_some()) {
-                return Some(key);
+                let same = message.seq == said.seq && message.partial == said.partial && message.text == said.text;
+                return (Some(key), !same);
             }
             let was = message.shape();
             if !message.take(said) {
-                return Some(key);
+                return (Some(key), false);
             }
-            if was != shape {
-                drop_key(&mut self.heads[head_index(was)], key);
+            message.told_state = None;
+            new = was != shape;
+            if new {
+                was.lists().for_each(|list| drop_key(&mut self.lists[list as usize], key));
             }
         } else {
             if self.messages.list.len() >= self.max_messages {
                 news.effect = Some(Effect::Refused(crate::chunk::Refusal::Rows));
-                return None;
+                return (None, false);
             }
             let mut message = Message { loaded: load == Some(true), ..Message::default() };
             message.take(said);
-            self.messages.put(key, message);
             if let (Some(id), Some(Err(place))) = (block, known) {
-                self.stream_blocks.insert(place, (id.into(), key));
+                message.block = Some((*id).into());
+                self.stream_blocks.insert(place, ((*id).into(), key));
             }
-            self.arrange(key, shape);
+            self.messages.put(key, message);
         }
-        if shape.is_head() {
-            put_key(&mut self.heads[head_index(shape)], key);
+        if new {
+            self.arrange(key, shape);
         }
         let head = self.head_of(key, shape);
         if let Some(head) = head {
             self.join(head, key);
         }
         put_key(&mut self.dirty, head.unwrap_or(key));
-        Some(key)
+        (Some(key), false)
     }
 
-    /// A new message took its place among the others: what depends on its neighbours is told again.
+    /// A message took its place among the others: what depends on it is told again.
     fn arrange(&mut self, key: Key, shape: Shape) {
-        if shape.is_head() {
-            put_key(&mut self.heads[head_index(shape)], key);
-            if !self.messages.after(key).is_empty() {
+        let tip = self.tip();
+        shape.lists().for_each(|list| put_key(&mut self.lists[list as usize], key));
+        if tip != self.tip() {
+            tip.into_iter().for_each(|tip| self.touch(tip));
+        }
+        if let Some(heads) = shape.heads() {
+            let is_last = self.messages.list.last().is_some_and(|last| last.0 == key);
+            if !is_last {
                 // What follows was another's, or nobody's.
-                let before = self.head_before(head_index(shape), key);
+                let before = last_before(self.list(heads), key);
                 before.into_iter().chain([key]).for_each(|head| self.rejoin(head));
-                let parts = self.parts_of(key);
-                before.into_iter().chain(parts).for_each(|key| put_key(&mut self.dirty, key));
+                self.parts_of(key, heads).into_iter().for_each(|key| self.touch(key));
             }
         }
-        if shape.is_aside() {
-            return;
+        if shape.lists().any(|list| list == List::Ends) {
+            // In the order of their keys: what comes first here is settled.
+            let end = self.moving.partition_point(|moving| *moving < key);
+            let ended: Vec<Key> = self.moving[..end].to_vec();
+            ended.into_iter().for_each(|key| self.touch(key));
         }
-        let next = self.messages.after(key).iter().find(|known| !known.1.shape().is_aside());
-        let before = self.messages.before(key).iter().rev().find(|known| !known.1.shape().is_aside());
-        let [next, before] = [next, before].map(|known| known.map(|known| known.0));
-        let was_tip = self.tip.filter(|tip| *tip < key);
-        // A request ends the retries before it, a retry the last of them.
-        let end = self.unsettled.partition_point(|retry| *retry < key);
-        let start = match shape {
-            Shape::Started => 0,
-            Shape::Retry => end.saturating_sub(1),
-            _ => end,
-        };
-        let retries = self.unsettled.get(start..end).unwrap_or_default();
-        let neighbours = [next, before, was_tip];
-        for key in neighbours.iter().flatten().chain(retries) {
-            put_key(&mut self.dirty, *key);
-        }
-        if self.tip.is_none_or(|tip| tip < key) {
-            self.tip = Some(key);
-        }
-    }
-
-    #[inline(never)]
-    fn head_before(&self, index: usize, key: Key) -> Option<Key> {
-        let place = self.heads[index].partition_point(|head| *head < key);
-        self.heads[index].get(place.checked_sub(1)?).copied()
     }
 
     /// The message to whose row this one belongs.
     fn head_of(&self, key: Key, shape: Shape) -> Option<Key> {
-        let head = if shape == Shape::McpStarted { Shape::Mcp } else { shape.head()? };
-        self.head_before(head_index(head), key)
+        last_before(self.list(shape.head()?.heads()?), key)
     }
 
-    /// The messages that belong to the row of `head`.
-    fn parts_of(&self, head: Key) -> Vec<Key> {
-        let Some(shape) = self.messages.get(head).map(Message::shape) else { return Vec::new() };
-        let heads = &self.heads[head_index(shape)];
-        let next = heads.get(heads.partition_point(|known| *known <= head)).copied();
+    /// The messages that belong to the row of `head`, one of these.
+    fn parts_of(&mut self, head: Key, heads: List) -> Vec<Key> {
+        let next = first_after(self.list(heads), head);
         let mut parts = Vec::new();
+        let mut passed = 0;
         for known in self.messages.after(head) {
             let (key, message) = &**known;
-            if next.is_some_and(|next| *key > next) {
+            passed += 64 + message.text.len();
+            if next.is_some_and(|next| *key > next) || passed > self.slack {
                 break;
             }
-            if self.head_of(*key, message.shape()) == Some(head) {
+            if message.shape().head().and_then(Shape::heads) == Some(heads) {
                 parts.push(*key);
             }
         }
+        self.overrun |= passed > self.slack;
+        self.slack = self.slack.saturating_sub(passed);
         parts
     }
 
@@ -454,14 +500,15 @@ impl Say {
 
     /// Collects the parts of the row of `head` anew.
     fn rejoin(&mut self, head: Key) {
-        let parts = self.parts_of(head);
+        let Some(heads) = self.messages.get(head).and_then(|message| message.shape().heads()) else { return };
+        let parts = self.parts_of(head, heads);
         if let Some(message) = self.messages.get_mut(head) {
             message.output = None;
         }
         for part in parts {
             self.join(head, part);
         }
-        put_key(&mut self.dirty, head);
+        self.touch(head);
     }
 
     /// Tells of all that is dirty. `live`: the other side may be at work.
@@ -472,6 +519,10 @@ impl Say {
             for key in dirty {
                 self.show(key, news);
             }
+        }
+        self.spent.tell(&mut self.told, news);
+        if self.plan.take_if(|plan| self.lists[List::Plans as usize].binary_search(plan).is_err()).is_some() {
+            news.tell(Chunk::Panel { panel: PanelName::Plan, name: "entries", value: &Raw::null() });
         }
         let last = self.messages.list.last();
         let at_work = self.live && last.is_some_and(|last| is_at_work(&last.1));
@@ -494,7 +545,11 @@ fn is_at_work(last: &Message) -> bool {
 impl RecordDecoder for Say {
     fn record(&mut self, value: Value<'_>, sink: &mut dyn ChunkSink) -> Outcome {
         let mut news = News { effect: None, fault: None, sink };
+        self.slack = self.slack.saturating_add(value.raw().len().saturating_mul(8));
         let known = self.read(value, &mut news);
+        if std::mem::take(&mut self.overrun) {
+            news.fault = Some("order");
+        }
         match (news.fault, news.effect) {
             (Some(reason), _) => Outcome::Faulted(reason),
             (None, Some(Effect::Refused(refusal))) => Outcome::Faulted(refusal.code()),
@@ -609,13 +664,4 @@ fn list(state: Value<'_>) -> Option<Value<'_>> {
         .map(|name| state.get(name))
         .into_iter()
         .find(|list| list.is_array())
-}
-
-fn head_index(shape: Shape) -> usize {
-    match shape {
-        Shape::Command => 0,
-        Shape::Hook => 1,
-        Shape::Mcp => 2,
-        _ => 3,
-    }
 }

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::kinds::{KINDS, Shape};
-use super::{Key, Message, News, Say, drop_key, put_key, word};
+use super::kinds::{KINDS, List, Shape};
+use super::{Key, Message, News, Say, drop_key, first_after, put_key, word};
 use crate::chunk::{Block, Chunk, ToolBlock};
 use crate::json::{JsonStr, JsonWriter, Raw, Value};
 use crate::row::{Fact, PanelName, RowKind, RowState, error, list_of_one, message};
@@ -21,6 +21,9 @@ pub(super) fn key_text((time, kind): Key) -> String {
 impl Say {
     /// Tells what has become of the row of a message.
     pub(super) fn show(&mut self, key: Key, news: &mut News<'_>) {
+        if self.show_output(key, news) {
+            return;
+        }
         let Some(message) = self.messages.get_mut(key) else { return };
         let mut message = std::mem::take(message);
         let shape = message.shape();
@@ -28,76 +31,83 @@ impl Say {
         let mut tape = std::mem::take(&mut self.body);
         let body = tape.read(&message.text).ok();
         let body = body.as_ref().map_or(Value::ABSENT, |record| record.root());
-        let mut low = false;
         let failed = body.get("failed").bool() == Some(true);
-        let malformed = !message.partial && shape.is_json() && !body.is_object() && !message.text.is_empty();
+        let is_object = body.is_object() || message.partial && message.text.trim_ascii_start().starts_with('{');
+        let malformed = shape.is_json() && !is_object && !message.text.is_empty();
         let mut block = Block::new(RowKind::Notice, RowState::Done);
-        let shown = if belongs || self.is_superseded(key, shape, failed) {
+        let hidden = belongs || self.is_superseded(key, shape, failed);
+        let shown = if hidden {
             false
         } else if malformed {
             block.text = Cow::Borrowed(&message.text);
             words(&mut block, "say.bodyMalformed", &[]);
             true
         } else {
-            self.draft(key, &message, body, &mut block, &mut low, news).is_some()
+            self.draft(key, &message, body, &mut block, news).is_some()
         };
-        if malformed {
+        if malformed && !message.partial {
             news.fault = Some("body");
         }
-        let group = low.then(|| {
-            let before = self.messages.before(key).iter().rev().find(|known| !known.1.shape().is_aside());
-            before.and_then(|known| known.1.group).unwrap_or(key)
-        });
+        let state = block.state;
         // Its text is the message's, as it stands.
         let plain = matches!(block.text, Cow::Borrowed(text) if std::ptr::eq(text, &*message.text));
         let same = if shown && plain { message.text.len() } else { 0 };
         if shown {
             block.text_same = if plain { message.same } else { 0 };
-            self.tell_block(key, &message, group, block, news);
-        } else if message.shown {
-            news.tell(Chunk::Remove { key: &key_text(key) });
+            self.tell_block(key, &message, block, news);
+        } else if message.told == Some(true) || message.told.is_none() && (hidden || !message.partial) {
+            // It may have a row from an earlier stream.
+            news.tell(Chunk::Remove { key: &key_text(key), time: Some(key.0) });
         }
         self.body = tape;
         if shape == Shape::Started {
-            self.count(&mut message, news);
+            self.count(&mut message);
         }
         if let Some(output) = &mut message.output {
             output.same = output.text.len();
         }
-        message.shown = shown;
+        message.told = Some(shown);
+        message.told_state = Some(state).filter(|_| shown && !malformed);
         message.same = same;
-        let regrouped = message.group != group;
-        message.group = group;
         self.messages.put(key, message);
-        if regrouped {
-            let next = self.messages.after(key).iter().find(|known| !known.1.shape().is_aside());
-            if let Some(next) = next.filter(|next| next.1.group.is_some()) {
-                put_key(&mut self.dirty, next.0);
-            }
+        let moves = shown && (shape == Shape::Retry && !failed || shape == Shape::Preparing);
+        for (keys, is) in [(&mut self.shown, shown), (&mut self.moving, moves)] {
+            if is { put_key(keys, key) } else { drop_key(keys, key) }
         }
-        if shown && shape == Shape::Retry && !failed {
-            put_key(&mut self.unsettled, key);
-        } else {
-            drop_key(&mut self.unsettled, key);
-        }
+    }
+
+    /// Where nothing but the output of a call has changed, tells of that. False: more has.
+    fn show_output(&mut self, key: Key, news: &mut News<'_>) -> bool {
+        let is_tip = self.tip() == Some(key);
+        let Some(message) = self.messages.get_mut(key) else { return true };
+        let works = is_tip && !message.loaded;
+        let state = match (message.shape(), message.told_state) {
+            (_, None | Some(RowState::Pending | RowState::Preparing)) => return false,
+            (Shape::Command, _) if works && !message.completed => RowState::Running,
+            (Shape::Command | Shape::Mcp, _) => RowState::Done,
+            (Shape::Hook, Some(state)) => state,
+            _ => return false,
+        };
+        let Some(output) = message.output.as_deref_mut().filter(|output| !output.text.is_empty()) else { return false };
+        news.tell(Chunk::BlockOutput { key: &key_text(key), state, output: &output.text, same: output.same });
+        output.same = output.text.len();
+        message.told_state = Some(state);
+        true
     }
 
     /// Whether what follows has made the row superfluous.
     fn is_superseded(&self, key: Key, shape: Shape, failed: bool) -> bool {
+        let follows = |list: List| self.list(list).last().is_some_and(|last| *last > key);
         match shape {
-            Shape::Waiting(_) | Shape::Failed => self.tip != Some(key),
-            Shape::Retry if !failed => {
-                let passes = |shape: Shape| shape.is_aside() || matches!(shape, Shape::Waiting(_));
-                let next = self.messages.after(key).iter().find(|known| !passes(known.1.shape()));
-                let request = self.heads[super::head_index(Shape::Started)].last();
-                next.is_some_and(|next| next.1.shape() == Shape::Retry) || request.is_some_and(|last| *last > key)
-            }
+            Shape::Waiting(_) | Shape::Failed => self.tip() != Some(key),
+            Shape::Retry if !failed => follows(List::Retries) || follows(List::Started),
+            Shape::Preparing => follows(List::Ends),
             _ => false,
         }
     }
 
     /// Hands the block on, with what every kind of message may have.
-    fn tell_block(&self, key: Key, message: &Message, group: Option<Key>, mut block: Block<'_>, news: &mut News<'_>) {
+    fn tell_block(&self, key: Key, message: &Message, mut block: Block<'_>, news: &mut News<'_>) {
         if block.state == RowState::Pending && block.kind != RowKind::Question {
             block.facts.push((Fact::Permission, approval()));
         }
@@ -108,13 +118,11 @@ impl Say {
                 block.facts.push((fact, Raw::written(|json| json.array(list))));
             }
         }
-        if let Some(group) = group {
-            let write = |json: &mut JsonWriter| json.key("group").string(&key_text(group));
-            block.facts.push((Fact::Meta, Raw::written(|json| json.object(write))));
-        }
-        let next = match message.shown {
-            true => None,
-            false => self.messages.after(key).iter().find(|next| next.1.shown).map(|next| key_text(next.0)),
+        block.partial = message.partial;
+        block.time = Some(key.0);
+        let next = match message.told {
+            Some(true) => None,
+            _ => first_after(&self.shown, key).map(key_text),
         };
         news.tell(Chunk::Block { key: &key_text(key), before: next.as_deref(), block: &block });
     }
@@ -127,12 +135,11 @@ impl Say {
         message: &'a Message,
         body: Value<'a>,
         block: &mut Block<'a>,
-        low: &mut bool,
         news: &mut News<'_>,
     ) -> Option<()> {
         let kind = &KINDS[usize::from(message.kind)];
         let text = message.text.as_str();
-        let is_tip = self.tip == Some(key);
+        let is_tip = self.tip() == Some(key);
         let asked = kind.ask && is_tip && !message.answered;
         // While a message is partial; what opened the chat moves no more.
         let during = |state: RowState, end: RowState| match (message.partial, message.loaded) {
@@ -213,7 +220,10 @@ impl Say {
             Shape::Tool => {
                 let name = said(body, &["tool", "name"]).unwrap_or(Cow::Borrowed(kind.name));
                 let work = kind_of_tool(&name);
-                *low = matches!(work, Some("read" | "search")) && !message.partial;
+                // Neighbours that only look are shown together.
+                if matches!(work, Some("read" | "search")) && !message.partial {
+                    block.facts.push((Fact::Meta, Raw::written(|json| json.raw(r#"{"group":"look"}"#))));
+                }
                 block.state = match &*word(body.get("status")) {
                     _ if message.partial => during(RowState::Preparing, RowState::Done),
                     _ if asked => RowState::Pending,
@@ -298,7 +308,8 @@ impl Say {
                 block.bytes = Some(body.get("byteCount").u64().unwrap_or_default());
             }
             Shape::Plan => {
-                if self.messages.after(key).iter().all(|later| later.1.shape() != Shape::Plan) {
+                if self.list(List::Plans).last() == Some(&key) {
+                    self.plan = Some(key);
                     news.tell(Chunk::Panel { panel: PanelName::Plan, name: "entries", value: &plan(text) });
                 }
                 return None;
@@ -321,7 +332,7 @@ impl Say {
     }
 
     /// Adds up what a request has cost.
-    fn count(&mut self, message: &mut Message, news: &mut News<'_>) {
+    fn count(&mut self, message: &mut Message) {
         let mut spent = Spent::default();
         let finished = message.output.as_ref().map_or("", |output| &output.body);
         for text in [message.text.as_str(), finished] {
@@ -332,7 +343,6 @@ impl Say {
         self.spent.take(&message.spent);
         self.spent.add(&spent);
         message.spent = spent;
-        self.spent.tell(news);
     }
 }
 
@@ -503,14 +513,16 @@ impl Spent {
         }
     }
 
-    fn tell(&self, news: &mut News<'_>) {
+    /// Tells what differs from what was told.
+    pub fn tell(&self, told: &mut Spent, news: &mut News<'_>) {
         let names = ["inputTokens", "outputTokens", "cacheWriteTokens", "cachedTokens", "cost"];
-        for (name, number) in names.into_iter().zip(self.numbers) {
-            let value = match name {
-                "cost" => Raw::written(|json| json.raw(&decimal(number))),
-                _ => Raw::written(|json| json.number(number)),
-            };
-            if number > 0 {
+        for ((name, number), told) in names.into_iter().zip(self.numbers).zip(&mut told.numbers) {
+            if std::mem::replace(told, number) != number {
+                let value = match name {
+                    _ if number == 0 => Raw::null(),
+                    "cost" => Raw::written(|json| json.raw(&decimal(number))),
+                    _ => Raw::written(|json| json.number(number)),
+                };
                 news.tell(Chunk::Panel { panel: PanelName::Usage, name, value: &value });
             }
         }
