@@ -2,6 +2,8 @@
 //! each marked row with what was last shown of it and writes the difference, so whatever happened in between is
 //! coalesced, and what came to nothing is silent.
 
+use std::collections::BinaryHeap;
+
 use crate::chunk::{Effect, Refusal};
 use crate::json::{ArgsReader, FieldSpan, Step};
 use crate::limits::Limits;
@@ -18,8 +20,8 @@ pub(crate) struct Rows {
     marked: Vec<RowId>,
     removed: Vec<RowId>,
     reset: bool,
-    /// A row that was not shown yet stands before one that was.
-    scattered: bool,
+    /// Rows not shown yet that stand before others.
+    scattered: Vec<RowId>,
     limits: Limits,
     /// A row appeared or ended since the last drain.
     urgent: bool,
@@ -106,7 +108,7 @@ impl Rows {
             marked: Vec::new(),
             removed: Vec::new(),
             reset: false,
-            scattered: false,
+            scattered: Vec::new(),
             limits: *limits,
             urgent: false,
             full: [false; 2],
@@ -196,7 +198,7 @@ impl Rows {
         if let Some(place) = before.and_then(|before| self.place_of(before)) {
             self.order.pop();
             self.order.insert(place, id);
-            self.scattered = true;
+            self.scattered.push(id);
         }
         Some(id)
     }
@@ -495,21 +497,32 @@ impl Rows {
             sink.op(RowOp::Remove { id });
         }
         self.urgent = false;
-        let slots = &mut self.slots;
-        let is_new = |id: &RowId| slots[id.index()].as_ref().is_some_and(|slot| !slot.is_shown);
+        let is_new = |id: &RowId| self.slots[id.index()].as_ref().is_some_and(|slot| !slot.is_shown);
         // Most rows are added at the end: those not shown yet are the last ones.
         let tail = self.order.iter().rev().take_while(|id| is_new(id)).count();
         let mut new: Vec<(RowId, Option<RowId>)> =
             self.order[self.order.len() - tail..].iter().rev().map(|id| (*id, None)).collect();
-        if std::mem::take(&mut self.scattered) {
-            let mut next = None;
-            for id in self.order.iter().rev().skip(tail) {
-                match is_new(id) {
-                    true => new.push((*id, next)),
-                    false => next = Some(*id),
-                }
-            }
+        let scattered = std::mem::take(&mut self.scattered);
+        let front = self.order.len() - tail;
+        // Few are looked for, many are walked to.
+        let few = scattered.len() < front / 16;
+        let places: BinaryHeap<usize> = match few {
+            true => scattered.iter().filter_map(|id| self.place_of(*id)).filter(|place| *place < front).collect(),
+            false if scattered.is_empty() => BinaryHeap::new(),
+            false => (0..front).filter(|place| is_new(&self.order[*place])).collect(),
+        };
+        let mut next: Option<(usize, RowId)> = None;
+        for place in places.into_sorted_vec().into_iter().rev() {
+            let after = place + 1;
+            // Behind a row that is new itself stands what stands behind that one.
+            let shown = match next {
+                Some((known, row)) if known == after => Some(row),
+                _ => self.order.get(after).copied().filter(|id| !is_new(id)),
+            };
+            next = shown.map(|row| (place, row));
+            new.push((self.order[place], shown));
         }
+        let slots = &mut self.slots;
         for (id, before) in new.into_iter().rev() {
             if let Some(slot) = slots[id.index()].as_deref_mut() {
                 sink.op(RowOp::Insert { before, row: &slot.row });
