@@ -120,6 +120,96 @@ fn a_wire_finds_its_rows_by_their_keys() {
     assert_eq!(rows(&again).as_array().unwrap().len(), before.as_array().unwrap().len() + 1);
 }
 
+/// A chat that was fed, saved, restored and fed again, as lines.
+fn fed_again(before: &[Value], after: &[Value]) -> String {
+    let mut chat = chat_of(Format::Say, Options::default());
+    before.iter().for_each(|message| {
+        chat.chat.push_message(chat.stream, &message.to_string());
+    });
+    let mut again = restored(&chat.chat);
+    let stream = again.stream(Format::Say);
+    after.iter().for_each(|message| {
+        again.push_message(stream, &message.to_string());
+    });
+    lines(&rows(&again))
+}
+
+fn said(ts: u64, text: &str) -> Value {
+    json!({"ts": ts, "type": "say", "say": "text", "text": text})
+}
+
+fn asked(ts: u64, kind: &str, text: &str, partial: bool) -> Value {
+    json!({"ts": ts, "type": "ask", "ask": kind, "text": text, "partial": partial})
+}
+
+#[test]
+fn what_was_missing_takes_its_place_among_restored_rows() {
+    let all = "text done \"a\"\ntext done \"b\"\ntext done \"c\"";
+    let before = [said(1, "a"), said(3, "c")];
+    assert_eq!(fed_again(&before, &[said(2, "b")]), all);
+    assert_eq!(fed_again(&before, &[json!([said(1, "a"), said(2, "b"), said(3, "c")])]), all);
+}
+
+#[test]
+fn the_echo_of_a_local_row_is_found_again() {
+    let mut chat = chat_of(Format::Say, Options::default());
+    chat.chat.add_user("hi");
+    let echo = json!({"ts": 5, "type": "say", "say": "user_feedback", "text": "hi"});
+    chat.chat.push_message(chat.stream, &echo.to_string());
+    let mut again = restored(&chat.chat);
+    let stream = again.stream(Format::Say);
+    again.push_message(stream, &json!([echo]).to_string());
+    assert_eq!(lines(&rows(&again)), "user done \"hi\"");
+}
+
+#[test]
+fn arguments_that_grow_on_after_a_restore_have_each_field_once() {
+    for cut in [r#"{"tool":"webFet"#, r#"{"tool":"webFetch""#] {
+        let whole = r#"{"tool":"webFetch"}"#;
+        let mut chat = chat_of(Format::Say, Options::default());
+        chat.chat.push_message(chat.stream, &asked(1, "tool", cut, true).to_string());
+        let mut again = restored(&chat.chat);
+        let stream = again.stream(Format::Say);
+        again.push_message(stream, &asked(1, "tool", whole, false).to_string());
+        let fields = &rows(&again)[0]["tool"]["fields"];
+        assert_eq!(fields, &json!([{"path": ["tool"], "text": "webFetch", "closed": true}]));
+    }
+}
+
+#[test]
+fn what_the_wire_hides_by_now_is_gone_after_a_restore() {
+    let wait = json!({"ts": 2, "type": "say", "say": "api_req_retry_delayed", "text": "5 s", "partial": true});
+    let failed = asked(2, "api_req_failed", "503", false);
+    for moving in [wait, failed] {
+        let expected = "text done \"a\"\ntext done \"c\"";
+        assert_eq!(
+            fed_again(&[said(1, "a"), moving.clone()], &[json!([said(1, "a"), moving, said(3, "c")])]),
+            expected
+        );
+    }
+    let output = json!({"ts": 2, "type": "say", "say": "command_output", "text": "out"});
+    let command = json!({"ts": 1, "type": "say", "say": "command", "text": "ls", "commandCompleted": true});
+    let joined = r#"tool done command({"command":"ls"}) whole output "out""#;
+    assert_eq!(fed_again(std::slice::from_ref(&output), &[json!([command, output])]), joined);
+}
+
+#[test]
+fn a_row_that_turns_out_to_be_another_kind_of_row_stands_once() {
+    let cut = r#"{"tool":"#;
+    let again = fed_again(&[asked(1, "tool", cut, true)], &[asked(1, "tool", cut, false)]);
+    assert_eq!(again, r#"notice done say.bodyMalformed "{\"tool\":""#);
+}
+
+#[test]
+fn what_lags_behind_a_restored_row_neither_shortens_nor_reopens_it() {
+    for (kind, cut, whole) in [("command", "ma", "make"), ("tool", r#"{"tool":"read"#, r#"{"tool":"readFile"}"#)] {
+        let before = [asked(1, kind, whole, false)];
+        assert_eq!(fed_again(&before, &[asked(1, kind, cut, true)]), fed_again(&before, &[]));
+    }
+    let lagging = json!({"ts": 1, "type": "say", "say": "text", "text": "Hel", "partial": true});
+    assert_eq!(fed_again(&[said(1, "Hello")], &[lagging]), "text done \"Hello\"");
+}
+
 #[test]
 fn what_is_no_snapshot_is_refused_with_the_reason() {
     refuses(&json!([]), "version");

@@ -279,6 +279,47 @@ fn a_state_of_another_task_replaces_all() {
     );
 }
 
+/// A state of the same conversation cannot begin another one.
+#[test]
+fn a_state_with_a_count_never_removes_what_only_a_single_message_told_of() {
+    let counted =
+        |ts: u64, seq: u64, text: &str| with(with(say(ts, "text", text), "seq", json!(seq)), "epoch", json!(5));
+    check(&[counted(1, 1, "a"), json!([counted(2, 2, "b")])], "text done \"a\"\ntext done \"b\"");
+    // A copy that lags behind the single message does not make it the state's.
+    let lagging = state(&[counted(1, 1, "a"), partial(counted(2, 4, "he"))]);
+    check(
+        &[counted(1, 1, "a"), counted(2, 5, "hello"), lagging, state(&[counted(1, 1, "a")])],
+        "text done \"a\"\ntext done \"hello\"",
+    );
+}
+
+#[test]
+fn of_a_state_only_the_newest_conversation_is_shown() {
+    let of = |ts: u64, epoch: u64| with(with(say(ts, "text", "a"), "seq", json!(ts)), "epoch", json!(epoch));
+    check(&[json!([of(4, 4), of(5, 5)])], "text done \"a\"");
+}
+
+#[test]
+fn panels_of_a_conversation_go_with_it() {
+    let of = |message: Value, epoch: u64| with(with(message, "seq", json!(1)), "epoch", json!(epoch));
+    let spent = request(1, json!({"tokensIn": 73, "cost": 0.5}));
+    let plan = say(2, "task_progress", "- [ ] a");
+    let before = [of(spent.clone(), 1), of(plan.clone(), 1)];
+    let idle = json!({"activity": {"state": "waiting"}});
+    let chat = check(&[&before[..], &[of(say(3, "text", "b"), 2)]].concat(), "text done \"b\"");
+    assert_eq!(chat.panels(), idle);
+    let chat = check(&[state(&[spent, plan]), state(&[])], "");
+    assert_eq!(chat.panels(), json!({"activity": {"state": "idle"}}));
+}
+
+#[test]
+fn costs_are_the_same_in_any_order() {
+    let finished = say(1005, "api_req_finished", &body(json!({"tokensIn": 1, "cost": 1e-11})));
+    let started = request(1002, json!({"tokensIn": 92, "cost": 0.05}));
+    let panels = |records: &[Value]| check(records, "").panels();
+    assert_eq!(panels(&[finished.clone(), started.clone()]), panels(&[started, finished]));
+}
+
 #[test]
 fn a_first_state_is_a_load_and_nothing_moves() {
     let started = say(1, "api_req_started", &body(json!({"request": "…"})));
@@ -754,6 +795,27 @@ fn two_tools_prepared_at_once_are_two_rows() {
     );
 }
 
+/// The original leaves its row behind where reasoning, or anything else, comes in between and its final is lost.
+#[test]
+fn a_prepared_tool_ends_when_a_call_begins_or_none_will() {
+    let reasoning = say(2, "reasoning", "hm");
+    let ends = [
+        (ask(3, "tool", &tool(json!({"tool": "newFileCreated"}))), "tool pending newFileCreated"),
+        (say(3, "error", "no"), "error done"),
+        (say(3, "completion_result", "done"), "text done"),
+        (request(3, json!({})), ""),
+    ];
+    for (end, row) in ends {
+        for order in [[0, 1, 2], [0, 2, 1], [2, 0, 1], [2, 1, 0]] {
+            let records = [preparing(1, "w", 5), reasoning.clone(), end.clone()];
+            let shown = show(&order.map(|place| records[place].clone()));
+            assert!(!shown.contains("preparing") && shown.contains(row), "{shown}");
+        }
+    }
+    let going_on = show(&[preparing(1, "w", 5), reasoning, say(3, "text", "so")]);
+    assert!(going_on.contains("tool-preparing preparing"), "{going_on}");
+}
+
 #[test]
 fn a_prepared_tool_ends_with_its_stream() {
     for abort in [false, true] {
@@ -777,6 +839,55 @@ fn what_is_partial_when_the_stream_ends_is_interrupted() {
     push(&mut chat, &[say(1, "command", "make"), say(2, "command_output", "x"), partial(say(3, "text", "a"))]);
     assert_eq!(chat.finish(), End::Interrupted);
     assert!(chat.lines().ends_with(r#"text interrupted "a""#));
+}
+
+/// What a stream told of, another one of the same conversation finds again.
+#[test]
+fn a_stream_after_an_abort_goes_on_with_the_same_rows() {
+    let mut chat = chat();
+    let messages = [say(1, "task", "a"), say(2, "text", "b"), say(4, "text", "d")];
+    push(&mut chat, &messages);
+    chat.abort();
+    let ids = |chat: &Chat| -> Vec<u64> {
+        chat.rows().as_array().unwrap().iter().map(|row| row["id"].as_u64().unwrap()).collect()
+    };
+    let before = ids(&chat);
+    chat.stream = chat.chat.stream(Format::Say);
+    push(&mut chat, &[state(&[messages[0].clone(), messages[1].clone(), say(3, "text", "c"), messages[2].clone()])]);
+    assert_eq!(ids(&chat), [before[0], before[1], 4, before[2]]);
+}
+
+/// A replay tells of the way to what stands; nothing of it is taken back on the way.
+#[test]
+fn a_replay_shortens_nothing_on_its_way() {
+    let command = |text: &str| ask(1, "command", text);
+    let written = |content: &str| tool(json!({"tool": "newFileCreated", "path": "a", "content": content}));
+    let texts =
+        ["task", "user_feedback", "error", "condense_context", "text", "reasoning", "image", "completion_result"];
+    let mut conversations: Vec<Vec<Value>> =
+        texts.map(|kind| vec![partial(say(1, kind, "wo")), say(1, kind, "word")]).to_vec();
+    conversations.push(vec![partial(command("ma")), command("make")]);
+    conversations.push(vec![partial(ask(1, "tool", &written("on"))), ask(1, "tool", &written("one"))]);
+    conversations.push(vec![partial(say(1, "subagent", "wo")), say(1, "subagent", "word")]);
+    conversations.push(vec![partial(say(1, "tool", "{\"to")), say(1, "tool", "{\"to oops")]);
+    for conversation in conversations {
+        let mut chat = chat();
+        push(&mut chat, &conversation);
+        let rows = chat.rows();
+        chat.chat.restart(chat.stream);
+        for record in &conversation {
+            push(&mut chat, std::slice::from_ref(record));
+            assert_eq!(chat.rows(), rows, "{record}");
+        }
+    }
+}
+
+#[test]
+fn an_echo_that_comes_in_pieces_is_the_row_of_what_was_said() {
+    let mut chat = chat();
+    chat.chat.add_user("do it");
+    push(&mut chat, &[partial(say(1, "task", "do")), say(1, "task", "do it")]);
+    assert_eq!(chat.lines(), r#"user done "do it""#);
 }
 
 #[test]

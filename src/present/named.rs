@@ -255,8 +255,10 @@ fn is_start(block: &Block<'_>, seen: usize, id: RowId, stage: &Stage<'_>) -> boo
     let Some(row) = stage.rows.get(id).filter(|_| !counts) else { return false };
     let starts = |there: &str, told: &str| told.len() >= seen && there.starts_with(told);
     match (&block.tool, row.tool.as_deref()) {
-        // A name may be cut.
-        (Some(said), Some(tool)) => tool.name.starts_with(&*said.name) && starts(&tool.input, &said.input),
+        // Where messages keep their identity, what is shorter is older: a wire that closes what it goes on with grows
+        // in the middle, and has no name yet.
+        (Some(said), Some(tool)) if block.time.is_some() => (seen..=tool.input.len()).contains(&said.input.len()),
+        (Some(said), Some(tool)) => said.name == tool.name && starts(&tool.input, &said.input),
         (None, None) => starts(row.text.as_deref().unwrap_or_default(), &block.text),
         _ => false,
     }

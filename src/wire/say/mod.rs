@@ -425,6 +425,9 @@ impl Say {
             self.join(head, key);
         }
         put_key(&mut self.dirty, head.unwrap_or(key));
+        if new {
+            put_key(&mut self.dirty, key);
+        }
         (Some(key), false)
     }
 

@@ -24,10 +24,13 @@ impl Say {
         if self.show_output(key, news) {
             return;
         }
-        let Some(message) = self.messages.get_mut(key) else { return };
-        let mut message = std::mem::take(message);
-        let shape = message.shape();
+        let Some(shape) = self.messages.get(key).map(Message::shape) else { return };
         let belongs = self.head_of(key, shape).is_some();
+        let Some(message) = self.messages.get_mut(key) else { return };
+        if belongs && message.told == Some(false) {
+            return;
+        }
+        let mut message = std::mem::take(message);
         let mut tape = std::mem::take(&mut self.body);
         let body = tape.read(&message.text).ok();
         let body = body.as_ref().map_or(Value::ABSENT, |record| record.root());
