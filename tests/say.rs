@@ -841,6 +841,26 @@ fn what_is_partial_when_the_stream_ends_is_interrupted() {
     assert!(chat.lines().ends_with(r#"text interrupted "a""#));
 }
 
+/// What comes and goes between two batches is not told.
+#[test]
+fn what_flips_back_before_it_was_shown_is_silent() {
+    let retry = |attempt: u64| say(1, "error_retry", &body(json!({"attempt": attempt, "maxAttempts": 3})));
+    let named = |name: &str| say(1, "hook_status", &body(json!({"hookName": name, "toolName": name})));
+    let wait = |text: &str| partial(say(1, "api_req_rate_limit_wait", text));
+    for [stands, flips] in [[retry(1), retry(2)], [named("a"), named("b")], [wait(""), wait("abc")]] {
+        let mut chat = chat();
+        push(&mut chat, std::slice::from_ref(&stands));
+        let rows = chat.rows();
+        // Fresher by its count, each of them.
+        for (seq, record) in [(1, &flips), (2, &stands)] {
+            let record = with(record.clone(), "seq", json!(seq));
+            chat.push(format!("{record}\n").as_bytes());
+        }
+        assert!(chat.drain().is_empty(), "{stands}");
+        assert_eq!(chat.rows(), rows);
+    }
+}
+
 /// What a stream told of, another one of the same conversation finds again.
 #[test]
 fn a_stream_after_an_abort_goes_on_with_the_same_rows() {

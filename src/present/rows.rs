@@ -54,6 +54,8 @@ struct Shown {
     is_error: Option<bool>,
     input_done: bool,
     has_output: bool,
+    has_text: bool,
+    name: Box<str>,
     text: Extent,
     input: Extent,
     output: Extent,
@@ -88,6 +90,8 @@ impl Shown {
             is_error: tool.and_then(|tool| tool.is_error),
             input_done: tool.is_some_and(|tool| tool.input_done),
             has_output: tool.is_some_and(|tool| tool.output.is_some()),
+            has_text: row.text.is_some(),
+            name: tool.map_or("", |tool| &tool.name).into(),
             text: extent(row.text.as_ref()),
             input: extent(tool.map(|tool| &tool.input)),
             output: extent(tool.and_then(|tool| tool.output.as_ref())),
@@ -642,6 +646,10 @@ impl Slot {
         let Slot { row, changed, .. } = self;
         let id = row.id;
         let mut work = 0;
+        // A text that came and went.
+        if !shown.has_text && row.text.as_deref() == Some("") {
+            row.text = None;
+        }
         let mut append = |field, keep, text: &str| {
             work += text.len();
             sink.op(RowOp::Append { id, field, keep, text });
@@ -717,6 +725,7 @@ impl Slot {
             (Changed::ENDED_AT, shown.ended_at == row.ended_at),
             (Changed::IS_ERROR, shown.is_error == is_error),
             (Changed::INPUT_DONE, shown.input_done == input_done),
+            (Changed::NAME, tool.is_some_and(|tool| *tool.name == *shown.name)),
         ] {
             if same {
                 changed.take_out(property);
