@@ -6,6 +6,7 @@ use page::Page;
 use serde_json::Value;
 
 mod asking;
+mod breaking;
 mod drawing;
 mod growing;
 mod hosting;
