@@ -17,6 +17,7 @@ export default {
   "tool.input": "Arguments as received", "tool.more": "More arguments are not shown", "tool.locations": "Places",
   "reasoning.streaming": "Thinking…", "reasoning.done": "Thought",
 
+  "group.read": "Read {count} files", "group.steps": "{count} steps",
   "question.options": "Possible answers", "question.own": "Your own answer", "question.answered": "Answered: {answer}",
   "permission.waiting": "Waits for your permission", "permission.chosen": "Chosen: {answer}",
   "permission.allow_once": "Allow once", "permission.allow_always": "Always allow",
@@ -50,7 +51,7 @@ export default {
   "say.slidingWindow": "The oldest messages were left out", "say.hook": "Hook {name}", "say.subtask": "Result of the subtask",
   "say.peer": "Message from {name}", "say.mcpNotification": "Notification from {name}", "say.rules": "Rules in use",
   "say.denied": "The command was not permitted", "say.info": "Information", "say.docs": "Documentation",
-  "say.search": "Search results", "say.todos": "To-do list edited", "say.group": "{count} files read and searched",
+  "say.search": "Search results", "say.todos": "To-do list edited",
   "say.mistakes": "Too many mistakes in a row: how should it go on?",
   "say.autoLimit": "{count} requests were made without asking: go on?",
   "say.budget": "The budget is used up: go on?", "say.resume": "Go on with this task?",

@@ -17,6 +17,7 @@ export default {
   "tool.input": "Arguments tels que reçus", "tool.more": "D’autres arguments ne sont pas affichés", "tool.locations": "Emplacements",
   "reasoning.streaming": "Réflexion…", "reasoning.done": "Réflexion",
 
+  "group.read": "{count} fichiers lus", "group.steps": "{count} étapes",
   "question.options": "Réponses possibles", "question.own": "Votre propre réponse", "question.answered": "Réponse : {answer}",
   "permission.waiting": "Attend votre autorisation", "permission.chosen": "Choix : {answer}",
   "permission.allow_once": "Autoriser une fois", "permission.allow_always": "Toujours autoriser",
@@ -50,7 +51,7 @@ export default {
   "say.slidingWindow": "Les messages les plus anciens ont été omis", "say.hook": "Hook {name}", "say.subtask": "Résultat de la sous-tâche",
   "say.peer": "Message de {name}", "say.mcpNotification": "Notification de {name}", "say.rules": "Règles appliquées",
   "say.denied": "La commande n’a pas été autorisée", "say.info": "Information", "say.docs": "Documentation",
-  "say.search": "Résultats de la recherche", "say.todos": "Liste de tâches modifiée", "say.group": "{count} fichiers lus et parcourus",
+  "say.search": "Résultats de la recherche", "say.todos": "Liste de tâches modifiée",
   "say.mistakes": "Trop d’erreurs de suite : comment continuer ?",
   "say.autoLimit": "{count} requêtes ont été faites sans demander : continuer ?",
   "say.budget": "Le budget est épuisé : continuer ?", "say.resume": "Reprendre cette tâche ?",
