@@ -56,18 +56,22 @@ pub enum Reader {
     ReducedMotion,
     /// Dark colours.
     Dark,
+    /// Few colours, all of the reader's own choice: high contrast.
+    ForcedColors,
 }
 
 impl Reader {
     /// Adds the setting to the browser's part of `webdriver.json`.
     fn apply(self, browser: &Browser, options: &mut Value) {
-        let (argument, preference) = match self {
+        let (argument, preference, value) = match self {
             Reader::Default => return,
-            Reader::ReducedMotion => ("--force-prefers-reduced-motion", "ui.prefersReducedMotion"),
-            Reader::Dark => ("--blink-settings=preferredColorScheme=0", "ui.systemUsesDarkTheme"),
+            Reader::ReducedMotion => ("--force-prefers-reduced-motion", "ui.prefersReducedMotion", 1),
+            Reader::Dark => ("--blink-settings=preferredColorScheme=0", "ui.systemUsesDarkTheme", 1),
+            // Chromium is told later: it takes them from the system alone.
+            Reader::ForcedColors => ("--force-high-contrast", "browser.display.document_color_use", 2),
         };
         match browser.driver {
-            "geckodriver" => options["prefs"][preference] = json!(1),
+            "geckodriver" => options["prefs"][preference] = json!(value),
             _ => options["args"].as_array_mut().expect("args").push(json!(argument)),
         }
     }

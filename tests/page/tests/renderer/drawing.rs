@@ -1,17 +1,10 @@
 //! Every kind of row is drawn: in order, in the colours of the reader, and so
 //! that nobody is kept out.
 
-use page::{Page, Reader, each_browser, each_browser_of};
+use page::{Reader, each_browser, each_browser_of};
 use serde_json::json;
 
-use crate::{axe, mount_every_kind, open, run, seen, show, show_every_kind};
-
-/// Shows all of the page at once.
-async fn unroll(page: &Page) {
-    run(page, "document.querySelector('main').className = 'tall';").await;
-    page.resize(900, 3600).await;
-    page.frames(3).await;
-}
+use crate::{axe, mount_every_kind, open, run, seen, show, show_every_kind, unroll};
 
 #[test]
 fn every_kind_is_drawn_under_its_name() {

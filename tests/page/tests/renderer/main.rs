@@ -7,6 +7,7 @@ use serde_json::Value;
 
 mod asking;
 mod breaking;
+mod contrast;
 mod drawing;
 mod folding;
 mod growing;
@@ -63,4 +64,11 @@ async fn axe(page: &Page) -> Vec<String> {
                return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`));";
     let body = format!("return (async () => {{ {load}{ask} }})();");
     serde_json::from_value(page.call(&body, vec![]).await).expect("violations")
+}
+
+/// Shows all of the page at once.
+async fn unroll(page: &Page) {
+    run(page, "document.querySelector('main').className = 'tall';").await;
+    page.resize(900, 3600).await;
+    page.frames(3).await;
 }
