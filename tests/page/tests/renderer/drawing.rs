@@ -69,6 +69,30 @@ fn a_narrow_page_needs_no_sideways_scrolling() {
     });
 }
 
+/// A title may get shorter, but not to a letter a line; one's own answer and what sends it stay together.
+#[test]
+fn a_narrow_chat_breaks_its_lines_where_they_are_read() {
+    each_browser(async |page| {
+        for (dir, width) in [("ltr", 300), ("ltr", 360), ("rtl", 360)] {
+            page.goto_narrow("renderer/index.html", width).await;
+            page.wait_for("window.scene").await;
+            let rows = "scene.view = scene.mount(); document.documentElement.dir = arguments[0]; \
+                 scene.chat.insert({ id: 1, kind: 'tool', state: 'pending', tool: { name: 'command', input: '{}', inputDone: true }, permission: { options: [{ id: 'a', kind: 'allow_once' }] }, bytes: { count: 25, label: '25 B' } }); \
+                 scene.chat.insert({ id: 2, kind: 'tool-preparing', state: 'preparing', busy: true, quietSince: Date.now() - 5000, tool: { name: 'write_to_file', input: '' }, bytes: { count: 1434, label: '1.4 KB' } }); \
+                 for (const label of ['Yes', 'Metres, everywhere']) scene.chat.insert({ id: label.length, kind: 'question', state: 'pending', text: 'Which?', question: { options: [{ label }], custom: true } });";
+            page.call(rows, vec![json!(dir)]).await;
+            page.frames(2).await;
+            let titles = "[1, 2].map((id) => ((el) => [el.getBoundingClientRect().height < 2 * parseFloat(getComputedStyle(el).fontSize), el.clientWidth >= 60])(document.querySelector(`[data-row='${id}'] .cr-title`)))";
+            assert_eq!(page.eval(titles).await, json!([[true, true], [true, true]]), "{dir} {width}");
+            let apart = "[3, 18].map((id) => { const [own, send] = ['.cr-own', '.cr-main'].map((name) => document.querySelector(`[data-row='${id}'] ${name}`).getBoundingClientRect()); return Math.abs(own.top - send.top) < 3; })";
+            assert_eq!(page.eval(apart).await, json!([true, true]), "{dir} {width}");
+            page.client().close_window().await.expect("the narrow window");
+            let windows = page.client().windows().await.expect("windows");
+            page.client().switch_to_window(windows[0].clone()).await.expect("the first window");
+        }
+    });
+}
+
 #[test]
 fn the_editors_high_contrast_and_the_compact_look_are_drawn() {
     each_browser(async |page| {
