@@ -53,7 +53,7 @@ export default {
   "say.denied": "The command was not permitted", "say.info": "Information", "say.docs": "Documentation",
   "say.search": "Search results", "say.todos": "To-do list edited",
   "say.mistakes": "Too many mistakes in a row: how should it go on?",
-  "say.autoLimit": "{count} requests were made without asking: go on?",
+  "say.autoLimit": "Requests made without asking: {count}. Go on?",
   "say.budget": "The budget is used up: go on?", "say.resume": "Go on with this task?",
   "say.resumeDone": "This task is completed: go on with it?", "say.newTask": "Start a new task?",
   "say.report": "Report a problem", "say.retry": "Trying again, attempt {attempt} of {max}", "say.retrying": "Trying again",

@@ -53,7 +53,7 @@ export default {
   "say.denied": "La commande n’a pas été autorisée", "say.info": "Information", "say.docs": "Documentation",
   "say.search": "Résultats de la recherche", "say.todos": "Liste de tâches modifiée",
   "say.mistakes": "Trop d’erreurs de suite : comment continuer ?",
-  "say.autoLimit": "{count} requêtes ont été faites sans demander : continuer ?",
+  "say.autoLimit": "Requêtes faites sans demander : {count}. Continuer ?",
   "say.budget": "Le budget est épuisé : continuer ?", "say.resume": "Reprendre cette tâche ?",
   "say.resumeDone": "Cette tâche est terminée : la reprendre ?", "say.newTask": "Commencer une nouvelle tâche ?",
   "say.report": "Signaler un problème", "say.retry": "Nouvel essai, {attempt} sur {max}", "say.retrying": "Nouvel essai",
