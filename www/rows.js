@@ -531,7 +531,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
   live.ariaLive = "polite";
   log.append(list, activity, make("div", "cr-foot", jump), live);
 
-  const tell = (type, detail, options) => view.dispatchEvent(new CustomEvent(type, { ...options, detail }));
+  const tell = (type, detail, cancelable) => view.dispatchEvent(new CustomEvent(type, { detail, cancelable }));
 
   // --- one row -------------------------------------------------------------------------------------------
 
@@ -709,7 +709,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
       }
       const allowed = /^allow/.test(option.kind);
       const el = button("cr-button", () => (question ? send("answer", { answer: option.id ?? option.label }) : send(allowed ? "approve" : "reject", { option })));
-      el.classList.toggle("cr-main", allowed);
+      if (allowed) el.classList.add("cr-main");
       el.append(...text(option));
       return el;
     }));
@@ -906,7 +906,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
       const rec = { row, prev, next, custom, slots: {}, texts: [], head: {}, flagged: "" };
       rec.el = make("div", "cr-row", (rec.body = make(fold ? "details" : "div", "cr-body")));
       rec.flags = make("div", "cr-flags");
-      rec.quiet = () => rec.flags.lastChild && words.say(rec.flags.lastChild, "toolPreparing.quiet", { seconds: Math.max(0, Math.floor((Date.now() - rec.row.quietSince) / 1000)) });
+      rec.quiet = () => rec.flags.lastChild && words.say(rec.flags.lastChild, "toolPreparing.quiet", { seconds: Math.max(0, ((Date.now() - rec.row.quietSince) / 1000) | 0) });
       if (fold) rec.body.open = isLive(row);
       if (prev) prev.next = rec;
       else first = rec;
@@ -992,7 +992,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
 
   function copyRow({ row, body }) {
     const text = row.text || row.tool?.output || row.tool?.input || (row.error && reason(row.error)) || body.textContent;
-    if (tell("copy", { row, text }, { cancelable: true })) navigator.clipboard?.writeText(text).catch(() => {});
+    if (tell("copy", { row, text }, true)) navigator.clipboard?.writeText(text).catch(() => {});
     nameCopy("copied");
     clearTimeout(copied);
     copied = setTimeout(nameCopy, 1500, "copy");
