@@ -444,7 +444,7 @@ class Folding {
   }
 
   tell() {
-    this.more.ariaExpanded = String(this.open);
+    this.more.ariaExpanded = this.open;
     if (this.open) this.words.say(this.more, "showLess");
     else sayAll(this.words, this.more, this.shown, this.bytes);
   }
@@ -495,6 +495,9 @@ const isAsking = ({ state, question, permission }) =>
 
 /** The patch of an append. */
 const NOTHING = {};
+/** So many rows of a group fold; a fold of more than `FOLD_MOST` is two, which bounds what one change costs. */
+const FOLD_FROM = 3;
+const FOLD_MOST = 200;
 /** Rows in one block that the browser may leave out of layout while it is out of sight. */
 const PAGE_ROWS = 32;
 /** Argument values drawn in one tool row. */
@@ -509,7 +512,7 @@ const META_DRAWN = 2000;
 export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.locale, compact = false } = {}) {
   const view = new EventTarget();
   const words = new Words(log, catalogue, locale);
-  const records = new Map(), orphans = new Map(); // rows whose parent is not there, by its id
+  const changed = new Set(), records = new Map(), orphans = new Map(); // rows whose parent is not there, by its id
   let first, last, current; // records: both ends of the list, and the one the Tab key reaches
   let stuck = true, top = 0, height = 0, spoken = null, copied;
 
@@ -525,11 +528,10 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
   const live = make("div", "cr-live");
   const jump = words.say(button("cr-jump", toEnd), "jump");
   const copy = button("cr-copy", copyRow);
-  jump.hidden = true;
   live.ariaLive = "polite";
   log.append(list, activity, make("div", "cr-foot", jump), live);
 
-  const tell = (type, detail, options) => view.dispatchEvent(new CustomEvent(type, { ...options, detail }));
+  const tell = (type, detail, cancelable) => view.dispatchEvent(new CustomEvent(type, { detail, cancelable }));
 
   // --- one row -------------------------------------------------------------------------------------------
 
@@ -568,7 +570,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
     }
     if (row.busy && !head.spinner) {
       head.label.before((head.spinner = make("span", "cr-spinner")));
-      head.spinner.ariaHidden = "true";
+      head.spinner.ariaHidden = true;
     } else if (!row.busy && head.spinner) {
       head.spinner.remove();
       head.spinner = undefined;
@@ -675,16 +677,15 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
     const name = ({ id, label, kind }) => label ?? (kind ? words.phrase(`permission.${kind}`) : id) ?? "";
     if (!asking) {
       const said = answer.map((one) => name(options.find(({ id, label }) => (id ?? label) === one) ?? options.find(({ label }) => label === one) ?? { label: one }));
-      el.removeAttribute("role");
-      el.removeAttribute("aria-label");
+      el.role = el.ariaLabel = null;
       el.replaceChildren(words.say(make("div", "cr-answer"), question ? "question.answered" : "permission.chosen", { answer: said.join(", ") }));
       return;
     }
-    el.setAttribute("role", "group");
+    el.role = "group";
     words.label(el, question ? "question.options" : "kind.permission");
     const send = (type, detail) => {
       if (el.matches(":focus-within")) rec.el.focus({ preventScroll: true });
-      for (const control of el.querySelectorAll("button, input")) control.disabled = true;
+      el.querySelectorAll("button, input").forEach((control) => (control.disabled = true));
       tell(type, { row: rec.row, ...detail });
     };
     const text = (option) => {
@@ -708,7 +709,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
       }
       const allowed = /^allow/.test(option.kind);
       const el = button("cr-button", () => (question ? send("answer", { answer: option.id ?? option.label }) : send(allowed ? "approve" : "reject", { option })));
-      el.classList.toggle("cr-main", allowed);
+      if (allowed) el.classList.add("cr-main");
       el.append(...text(option));
       return el;
     }));
@@ -751,7 +752,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
       if ("question" in patch || "permission" in patch || rec.asking !== asking) {
         rec.asking = asking;
         drawAsk(rec);
-      } else if (patch !== NOTHING) for (const control of rec.slots.ask?.querySelectorAll("button, input") ?? []) control.disabled = false;
+      } else if (patch !== NOTHING) rec.slots.ask?.querySelectorAll("button, input").forEach((control) => (control.disabled = false));
     }
   }
 
@@ -759,7 +760,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
   function drawFrame(rec) {
     const { row, el } = rec, { choice } = row.meta ?? {};
     el.dataset.state = STATES.includes(row.state) ? row.state : "done";
-    el.ariaBusy = String(row.busy === true);
+    el.ariaBusy = row.busy === true;
     el.toggleAttribute("data-grouped", Boolean(row.meta?.group));
     if (typeof choice === "number" && !rec.choice) el.prepend((rec.choice = words.say(make("div", "cr-choice"), "alternative", { n: choice + 1 })));
     const flags = [];
@@ -777,7 +778,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
       else rec.body.after(rec.flags);
     }
     if (quiet) rec.quiet();
-    if (quiet || rec.ticks) setQuiet(rec.quiet, (rec.ticks = quiet));
+    setQuiet(rec.quiet, quiet);
   }
 
   function draw(rec, op, patch) {
@@ -836,6 +837,42 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
     return list.appendChild(make("div", "cr-page"));
   }
 
+  // --- groups: tools of one group, one after the other, are one line once all are done -------------------------
+
+  const groupOf = (rec) => rec?.row.kind === "tool" && rec.row.meta?.group;
+  const joined = (a, b) => groupOf(b) && groupOf(a) === groupOf(b) && a.box === b.box && !b.starts;
+
+  /** The end of the batch looks at the group of a changed row, and at those around it. */
+  const change = (rec) => changed.add(rec.prev).add(rec.next).add(records.get(rec.row.parent)).add(rec);
+
+  /** Folds a row and what is joined to it, but not what failed, goes on, asks, says something or has the focus. */
+  function gather(rec, turn) {
+    while (joined(rec.prev, rec)) rec = rec.prev;
+    if (turn) rec.wanted = rec.body.hidden;
+    const run = [rec];
+    for (let one; (one = run.at(-1).next), joined(one?.prev, one); ) {
+      if (run.length < FOLD_MOST) run.push(one);
+      else one.starts = changed.add(one);
+    }
+    const many = run.length >= FOLD_FROM;
+    const shut = many && !rec.wanted && run.every((one) => one.row.state === "done" && !one.row.error && !one.row.text && !one.kids && (!one.el.matches(":focus-within") || one.line?.matches(":focus")));
+    for (const one of run) {
+      changed.delete(one);
+      if (!one.body.hidden === shut) one.body.hidden = shut && "until-found";
+      if (one.line) one.line.hidden = !many || one !== rec;
+    }
+    if (!many) return;
+    if (!rec.line) rec.el.prepend((rec.line = button("cr-fold", toggle)));
+    words.say(rec.line, run.every((one) => one.row.tool?.kind === "read") ? "group.read" : "group.steps", { count: run.length }).ariaExpanded = !shut;
+  }
+
+  const toggle = (rec) => gather(rec, true);
+
+  function settle() {
+    changed.delete(undefined);
+    changed.forEach((rec) => gather(rec));
+  }
+
   /** Remembers what to tell a screen reader: a row that came to its end, or one that asks. */
   function announce(rec, wasLive, wasAsking) {
     const { row, el } = rec, asking = isAsking(row);
@@ -855,6 +892,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
     reset() {
       records.forEach(forget);
       records.clear();
+      changed.clear();
       orphans.clear();
       list.replaceChildren();
       first = last = current = undefined;
@@ -868,7 +906,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
       const rec = { row, prev, next, custom, slots: {}, texts: [], head: {}, flagged: "" };
       rec.el = make("div", "cr-row", (rec.body = make(fold ? "details" : "div", "cr-body")));
       rec.flags = make("div", "cr-flags");
-      rec.quiet = () => rec.flags.lastChild && words.say(rec.flags.lastChild, "toolPreparing.quiet", { seconds: Math.max(0, Math.floor((Date.now() - rec.row.quietSince) / 1000)) });
+      rec.quiet = () => rec.flags.lastChild && words.say(rec.flags.lastChild, "toolPreparing.quiet", { seconds: Math.max(0, ((Date.now() - rec.row.quietSince) / 1000) | 0) });
       if (fold) rec.body.open = isLive(row);
       if (prev) prev.next = rec;
       else first = rec;
@@ -877,9 +915,10 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
       records.set(id, rec);
       Object.assign(rec.el.dataset, { row: id, kind });
       rec.el.tabIndex = -1;
-      rec.el.setAttribute("role", "article");
+      rec.el.role = "article";
       words.label(rec.el, `kind.${kind}`);
       draw(rec, { op: "insert", id, before: before || null, row }, row);
+      change(rec);
       put(rec);
       for (const child of orphans.get(id) ?? []) put(child);
       announce(rec, true, false);
@@ -898,6 +937,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
       const wasLive = isLive(rec.row), wasAsking = isAsking(rec.row);
       rec.row = patched(rec.row, patch);
       draw(rec, { op: "update", id, patch }, patch);
+      change(rec);
       if ("parent" in patch) put(rec);
       announce(rec, wasLive, wasAsking);
     },
@@ -905,6 +945,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
       const rec = records.get(id);
       if (!rec) return;
       forget(rec);
+      change(rec).delete(rec);
       records.delete(id);
       if (rec.prev) rec.prev.next = rec.next;
       else first = rec.next;
@@ -928,7 +969,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
 
   // --- the reader ----------------------------------------------------------------------------------------
 
-  const recordOf = (target) => records.get(+target.closest?.("[data-row]")?.dataset.row);
+  const recordOf = (target) => records.get(+target.closest("[data-row]")?.dataset.row);
 
   function rove(rec) {
     if (rec === current) return;
@@ -951,7 +992,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
 
   function copyRow({ row, body }) {
     const text = row.text || row.tool?.output || row.tool?.input || (row.error && reason(row.error)) || body.textContent;
-    if (tell("copy", { row, text }, { cancelable: true })) navigator.clipboard?.writeText(text).catch(() => {});
+    if (tell("copy", { row, text }, true)) navigator.clipboard?.writeText(text).catch(() => {});
     nameCopy("copied");
     clearTimeout(copied);
     copied = setTimeout(nameCopy, 1500, "copy");
@@ -1005,6 +1046,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
     if (event.key === "ArrowUp" && row.top < frame.top - 1) return;
     event.preventDefault();
     to.el.focus();
+    settle();
   });
   on("keydown", ({ key, target, defaultPrevented }) => {
     if (!defaultPrevented && (key === "ArrowUp" || key === "PageUp") && !target.matches("input, textarea, select")) leave();
@@ -1013,7 +1055,11 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
   const reach = (event) => {
     const rec = recordOf(event.target);
     if (!rec) return;
-    if (event.type === "focusin") rove(rec);
+    if (event.type === "focusin") {
+      changed.add(current); // closes later: nothing may move under a pointer that is pressed
+      rove(rec);
+      if (event.target !== rec.line) gather(rec);
+    }
     if (copy.parentNode === rec.el || copy.matches(":focus")) return;
     rec.el.append(copy);
     nameCopy("copy");
@@ -1021,13 +1067,16 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
   on("focusin", reach);
   on("pointerover", reach);
 
+  on("beforematch", ({ target }) => toggle(recordOf(target))); // found in the page
+
   on("click", ({ target }) => {
-    const pressed = target.closest("button");
-    if (pressed) PRESSED.get(pressed)?.(recordOf(pressed));
+    PRESSED.get(target.closest("button"))?.(recordOf(target));
+    settle();
   });
 
   const stop = chat.subscribeBuffer((ops, buffer) => {
     readOps(ops, buffer, sink);
+    settle();
     if (!log.matches(":focus-within")) rove(last);
     if (spoken?.length) live.textContent = spoken.slice(-3).join("\n");
     spoken = [];
@@ -1118,7 +1167,7 @@ export function mountPanels(element, chat, { catalogue, locale = chat.locale } =
     if (!boxes[name]) {
       boxes[name] = words.label(make(name === "plan" ? "details" : "div", `cr-panel cr-${name}`), `panel.${name}`);
       if (name === "plan") boxes[name].open = true;
-      else boxes[name].setAttribute("role", name === "connection" ? "status" : "group");
+      else boxes[name].role = name === "connection" ? "status" : "group";
       const later = names.slice(names.indexOf(name) + 1).find((other) => boxes[other]);
       element.insertBefore(boxes[name], boxes[later] ?? null);
     }

@@ -17,6 +17,7 @@ export default {
   "tool.input": "收到的参数原文", "tool.more": "其余参数未显示", "tool.locations": "位置",
   "reasoning.streaming": "正在思考…", "reasoning.done": "思考过程",
 
+  "group.read": "已读取 {count} 个文件", "group.steps": "{count} 个步骤",
   "question.options": "可选答案", "question.own": "自己回答", "question.answered": "已回答：{answer}",
   "permission.waiting": "等待你的许可", "permission.chosen": "已选择：{answer}",
   "permission.allow_once": "允许一次", "permission.allow_always": "始终允许",
@@ -50,7 +51,7 @@ export default {
   "say.slidingWindow": "最早的消息已略去", "say.hook": "钩子 {name}", "say.subtask": "子任务的结果",
   "say.peer": "来自 {name} 的消息", "say.mcpNotification": "来自 {name} 的通知", "say.rules": "使用的规则",
   "say.denied": "该命令未获许可", "say.info": "信息", "say.docs": "文档",
-  "say.search": "搜索结果", "say.todos": "待办列表已修改", "say.group": "已读取和搜索 {count} 个文件",
+  "say.search": "搜索结果", "say.todos": "待办列表已修改",
   "say.mistakes": "连续出错过多：应如何继续？",
   "say.autoLimit": "已自动发出 {count} 次请求：要继续吗？",
   "say.budget": "预算已用完：要继续吗？", "say.resume": "要继续这个任务吗？",

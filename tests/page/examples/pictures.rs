@@ -4,9 +4,10 @@
 //! cargo run --package page --example pictures
 //! ```
 //!
-//! `www/demo.png`, which the README shows, is the long tool call half way, in
-//! Chromium. `target/screens` gets every recording at its end, to be looked at:
-//! in a wide window and in a narrow one, in light colours and in dark.
+//! Kept in the repository, in Chromium: `www/demo.png`, which the README shows, the long tool call half way; and
+//! `tests/page/screens`, some scenes as they wait for something, in light colours, in dark and in a narrow window, so
+//! that a change of the look is seen in its commit. `target/screens` gets every recording at its end, in both browsers,
+//! to be looked at.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -16,6 +17,7 @@ use std::path::Path;
 use page::{Page, Reader, each_browser_of};
 
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../www/demo.png");
+const SCREENS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/screens");
 
 fn main() {
     each_browser_of(Reader::Default, async |page| {
@@ -24,17 +26,65 @@ fn main() {
         if page.browser() == "chromium" {
             long_call_half_way(page).await;
         }
+        scenes(page, "light").await;
         every_recording(page, "wide-light").await;
         page.open_narrow(360).await;
+        scenes(page, "narrow").await;
         every_recording(page, "narrow-light").await;
     });
     each_browser_of(Reader::Dark, async |page| {
         page.open().await;
         page.resize(1280, 800).await;
+        scenes(page, "dark").await;
         every_recording(page, "wide-dark").await;
         page.open_narrow(360).await;
+        scenes(page, "narrow-dark").await;
         every_recording(page, "narrow-dark").await;
     });
+}
+
+/// Scenes at a moment that is the same each time, whatever the machine.
+async fn scenes(page: &Page, look: &str) {
+    page.choose("A coding task").await;
+    page.set_speed("Instantly").await;
+    page.press("Play").await;
+    page.wait_for_ask().await;
+    keep(page, &format!("approval-{look}")).await;
+    page.press("Allow once").await;
+    page.find("#log [data-kind=question] .cr-own").await;
+    page.wait_for_ask().await;
+    keep(page, &format!("question-{look}")).await;
+
+    page.choose("Two calls in preparation").await;
+    page.wait_for("document.querySelector('#clock').textContent").await;
+    let both = "[...document.querySelectorAll('#log [data-kind=tool-preparing] .cr-bytes')].filter((el) => /KB/.test(el.textContent)).length";
+    while page.eval(both).await != 2 {
+        page.press("Step").await;
+        page.frames(1).await;
+    }
+    keep(page, &format!("preparing-{look}")).await;
+
+    page.choose("A server that is busy").await;
+    page.press("Play").await;
+    page.wait_for_ask().await;
+    keep(page, &format!("errors-{look}")).await;
+}
+
+/// Keeps a picture of what is seen, small.
+async fn keep(page: &Page, name: &str) {
+    if page.browser() != "chromium" {
+        return;
+    }
+    page.call(
+        "document.activeElement.blur(); document.querySelector('#log').scrollIntoView({ block: 'nearest' });",
+        vec![],
+    )
+    .await;
+    page.wait_for("document.querySelector('#progress').getAnimations().length === 0").await;
+    page.frames(10).await; // what is beside the chat follows within 100 ms
+    let picture = page.screenshot(name).await;
+    fs::create_dir_all(SCREENS).expect("tests/page/screens");
+    fs::write(format!("{SCREENS}/{name}.png"), with_a_palette(&picture, 64)).expect("a file in tests/page/screens");
 }
 
 async fn long_call_half_way(page: &Page) {
@@ -44,7 +94,7 @@ async fn long_call_half_way(page: &Page) {
     page.wait_for("/1[0-9]{2}\\.. KB/.test(document.querySelector('#log [data-kind^=tool] .cr-bytes')?.textContent)")
         .await;
     let picture = page.screenshot("long-call-half-way").await;
-    fs::write(README, with_a_palette(&picture)).expect("www/demo.png");
+    fs::write(README, with_a_palette(&picture, 256)).expect("www/demo.png");
     page.press("Wire & ops").await;
 }
 
@@ -56,10 +106,10 @@ async fn every_recording(page: &Page, name: &str) {
     }
 }
 
-/// The picture in 256 colours, each other one as the nearest of them. They are
+/// The picture in so many colours, at most 256, each other one as the nearest of them. They are
 /// the most frequent ones, but none that is all but the same as another: so a
 /// rare colour has its place. A third of the size, and nothing that the eye could miss.
-fn with_a_palette(picture: &Path) -> Vec<u8> {
+fn with_a_palette(picture: &Path, most: usize) -> Vec<u8> {
     let file = BufReader::new(File::open(picture).expect("the picture"));
     let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
     let mut bytes = vec![0; reader.output_buffer_size().expect("a size that fits")];
@@ -74,7 +124,7 @@ fn with_a_palette(picture: &Path) -> Vec<u8> {
     let distance = |a: [u8; 3], b: [u8; 3]| a.iter().zip(b).map(|(a, b)| u32::from(a.abs_diff(b)).pow(2)).sum::<u32>();
     let mut palette: Vec<[u8; 3]> = Vec::new();
     for colour in by_count {
-        if palette.len() < 256 && palette.iter().all(|other| distance(*other, colour) > 50) {
+        if palette.len() < most && palette.iter().all(|other| distance(*other, colour) > 50) {
             palette.push(colour);
         }
     }

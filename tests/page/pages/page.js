@@ -104,18 +104,26 @@ function stopTheClock() {
   window.clock = { advance, timers, now: () => now };
 }
 
-/** A chat of the module itself, in `#other`, whose clock `ahead` sets forward. */
-async function mountModule() {
+/**
+ * A chat of the module itself, in `#other`, whose clock `ahead` sets forward. `pipe` reads what the server answers;
+ * `piped` is then how that ended.
+ */
+async function mountModule(format = "openai-chat") {
   const { default: init, ChatRows } = await import("/pkg/chatrows.js");
   const { now } = Date, wait = window.setTimeout;
   let lead = 0;
   Date.now = () => now() + lead;
   window.setTimeout = (run, ms, ...rest) => wait(run, Math.min(ms, 50), ...rest);
   await init();
-  const chat = new ChatRows({ format: "openai-chat" });
+  const chat = new ChatRows({ format });
   rows.mountRows(document.querySelector("#other"), chat);
   const call = (part, more) => chat.push(`data: ${JSON.stringify({ id: "r", choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...more, function: { ...more?.function, arguments: part } }] } }] })}\n\n`);
-  window.live = { chat, call, ahead: (ms) => (lead += ms) };
+  const pipe = async (url) => {
+    const source = await fetch(url);
+    const ended = chat.stream().pipe(source);
+    ended.then(({ end }) => (live.piped = end), (error) => (live.piped = `${error?.name}`));
+  };
+  window.live = { chat, call, pipe, piped: "", ahead: (ms) => (lead += ms) };
 }
 
 window.scene = { stopTheClock, mountModule, Chat, chat, said, log, panels, mount, order, rows, everyKind, catalogues: { en, fr, zh } };

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -56,18 +56,22 @@ pub enum Reader {
     ReducedMotion,
     /// Dark colours.
     Dark,
+    /// Few colours, all of the reader's own choice: high contrast.
+    ForcedColors,
 }
 
 impl Reader {
     /// Adds the setting to the browser's part of `webdriver.json`.
     fn apply(self, browser: &Browser, options: &mut Value) {
-        let (argument, preference) = match self {
+        let (argument, preference, value) = match self {
             Reader::Default => return,
-            Reader::ReducedMotion => ("--force-prefers-reduced-motion", "ui.prefersReducedMotion"),
-            Reader::Dark => ("--blink-settings=preferredColorScheme=0", "ui.systemUsesDarkTheme"),
+            Reader::ReducedMotion => ("--force-prefers-reduced-motion", "ui.prefersReducedMotion", 1),
+            Reader::Dark => ("--blink-settings=preferredColorScheme=0", "ui.systemUsesDarkTheme", 1),
+            // Chromium is told later: it takes them from the system alone.
+            Reader::ForcedColors => ("--force-high-contrast", "browser.display.document_color_use", 2),
         };
         match browser.driver {
-            "geckodriver" => options["prefs"][preference] = json!(1),
+            "geckodriver" => options["prefs"][preference] = json!(value),
             _ => options["args"].as_array_mut().expect("args").push(json!(argument)),
         }
     }
@@ -102,7 +106,7 @@ pub fn each_browser_of(reader: Reader, test: impl AsyncFn(&Page)) {
 }
 
 struct Open {
-    server: Server,
+    server: Arc<Server>,
     runtime: Runtime,
     /// As in `BROWSERS`.
     sessions: [Option<Session>; 2],
@@ -116,7 +120,7 @@ struct Session {
 impl Open {
     fn new() -> Open {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        Open { server: serve_demo(), runtime, sessions: [None, None] }
+        Open { server: Arc::new(serve_demo()), runtime, sessions: [None, None] }
     }
 
     /// Runs a test in one browser. The next test has the browser after it,
@@ -129,7 +133,7 @@ impl Open {
                 Some(session) => session,
                 None => Session::start(browser, reader).await,
             };
-            let page = Page::new(session.client.clone(), self.server.url(), browser.name);
+            let page = Page::new(session.client.clone(), Arc::clone(&self.server), browser.name);
             let run = async {
                 test(&page).await;
                 page.assert_no_problems().await;

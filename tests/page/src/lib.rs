@@ -15,3 +15,4 @@ pub use fantoccini::Locator;
 pub use fantoccini::elements::Element;
 pub use fantoccini::key::Key;
 pub use page::Page;
+pub use serve::Reply;

@@ -5,6 +5,7 @@
 use std::cell::Cell;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use fantoccini::actions::{WheelAction, WheelActions};
@@ -13,6 +14,7 @@ use fantoccini::wd::WebDriverCompatibleCommand;
 use fantoccini::{Client, Locator};
 use http::Method;
 use serde_json::{Value, json};
+use serve::{Reply, Server};
 use url::{ParseError, Url};
 
 use crate::browser::target;
@@ -26,14 +28,14 @@ const POLL: Duration = Duration::from_millis(20);
 /// The demo in one browser.
 pub struct Page {
     client: Client,
-    base: String,
+    server: Arc<Server>,
     browser: &'static str,
     opened: Cell<bool>,
 }
 
 impl Page {
-    pub(crate) fn new(client: Client, base: String, browser: &'static str) -> Page {
-        Page { client, base, browser, opened: Cell::new(false) }
+    pub(crate) fn new(client: Client, server: Arc<Server>, browser: &'static str) -> Page {
+        Page { client, server, browser, opened: Cell::new(false) }
     }
 
     /// `chromium` or `firefox`.
@@ -51,8 +53,14 @@ impl Page {
         if self.opened.replace(true) {
             self.assert_no_problems().await;
         }
-        let url = format!("{}{path}", self.base);
+        let url = format!("{}{path}", self.server.url());
         self.client.goto(&url).await.unwrap_or_else(|error| panic!("{url}: {error}"));
+    }
+
+    /// The answer to the page's next request for `path`, as `text/event-stream`, for the test to write. An announced
+    /// length may be more than what comes.
+    pub fn reply(&self, path: &str, length: Option<u64>) -> Reply {
+        self.server.reply(path, "text/event-stream", length)
     }
 
     /// The value of a JavaScript expression; a promise is awaited.

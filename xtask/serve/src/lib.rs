@@ -1,22 +1,24 @@
 //! The demo's web server: folders of files, served on 127.0.0.1 under URL
 //! prefixes. In goes a list of [`Mount`]s, out comes a [`Server`] that answers
-//! until it is dropped.
+//! until it is dropped. A test can write one answer itself, as a [`Reply`].
 //!
 //! It promises the headers that the demo is meant to work under (a strict
 //! content security policy, cross-origin isolation, no caching), the MIME
 //! types that browsers insist on, and that no path leads out of a mounted folder.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use http_body_util::Full;
+use http_body_util::channel::{Channel, Sender};
+use http_body_util::{Either, Full};
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -57,11 +59,33 @@ pub struct Mount {
 struct Site {
     mounts: Vec<Mount>,
     headers: HeaderMap,
+    /// By path: what the next request for it is answered with.
+    replies: Mutex<HashMap<String, Response<Body>>>,
+}
+
+type Body = Either<Full<Bytes>, Channel<Bytes, io::Error>>;
+
+/// The body of one answer, sent as it is told. It ends when this is dropped.
+pub struct Reply {
+    body: Sender<Bytes, io::Error>,
+}
+
+impl Reply {
+    /// Sends a piece; nobody may be there to take it.
+    pub async fn send(&mut self, piece: impl Into<Bytes>) {
+        let _ = self.body.send_data(piece.into()).await;
+    }
+
+    /// Closes the connection, as a server that dies does: the body never comes to its end.
+    pub fn break_off(self) {
+        self.body.abort(ErrorKind::ConnectionAborted.into());
+    }
 }
 
 /// A running server; dropping it stops it.
 pub struct Server {
     port: u16,
+    site: Arc<Site>,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -88,9 +112,27 @@ impl Server {
         listener.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
-        let site = Arc::new(Site { mounts, headers });
-        let thread = thread::spawn(move || runtime.block_on(serve(listener, site, stopped)));
-        Ok(Server { port, stop: Some(stop), thread: Some(thread) })
+        let site = Arc::new(Site { mounts, headers, replies: Mutex::default() });
+        let served = Arc::clone(&site);
+        let thread = thread::spawn(move || runtime.block_on(serve(listener, served, stopped)));
+        Ok(Server { port, site, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Answers the next request for `path` with what the reply is told, of this type. Where a length is announced, the
+    /// body is taken to have it; else it comes in chunks.
+    ///
+    /// # Panics
+    /// For a type that no header may have.
+    pub fn reply(&self, path: &str, mime: &str, length: Option<u64>) -> Reply {
+        let (body, channel) = Channel::new(1);
+        let mut response = Response::new(Either::Right(channel));
+        response.headers_mut().clone_from(&self.site.headers);
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_str(mime).expect("a header's value"));
+        if let Some(length) = length {
+            response.headers_mut().insert(CONTENT_LENGTH, length.into());
+        }
+        self.site.replies.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned(), response);
+        Reply { body }
     }
 
     /// The address of the page, with the slash at its end.
@@ -155,7 +197,10 @@ fn listen(port: u16) -> io::Result<TcpListener> {
     }
 }
 
-fn answer<B>(request: &Request<B>, site: &Site) -> Response<Full<Bytes>> {
+fn answer<B>(request: &Request<B>, site: &Site) -> Response<Body> {
+    if let Some(reply) = site.replies.lock().unwrap_or_else(PoisonError::into_inner).remove(request.uri().path()) {
+        return reply;
+    }
     let (status, mime, body) = match *request.method() {
         Method::GET | Method::HEAD => match find(request.uri().path(), &site.mounts) {
             Some(file) => match std::fs::read(&file) {
@@ -166,7 +211,7 @@ fn answer<B>(request: &Request<B>, site: &Site) -> Response<Full<Bytes>> {
         },
         _ => (StatusCode::METHOD_NOT_ALLOWED, TEXT, b"only GET and HEAD".to_vec()),
     };
-    let mut response = Response::new(Full::new(Bytes::from(body)));
+    let mut response = Response::new(Either::Left(Full::new(Bytes::from(body))));
     *response.status_mut() = status;
     response.headers_mut().clone_from(&site.headers);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(mime));
@@ -355,6 +400,46 @@ mod tests {
                 answer.extend_from_slice(&piece[..length]);
             }
         }
+    }
+
+    /// What comes of a reply of one piece, once `end` has ended it.
+    fn told(length: Option<u64>, end: impl FnOnce(Reply)) -> String {
+        let (_root, server) = site();
+        let mut reply = server.reply("/told", TEXT, length);
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+        write!(stream, "GET /told HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(reply.send("half"));
+        let mut answer = Vec::new();
+        while !String::from_utf8_lossy(&answer).contains("half") {
+            let mut byte = [0];
+            assert_eq!(stream.read(&mut byte).unwrap(), 1);
+            answer.push(byte[0]);
+        }
+        end(reply);
+        stream.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8(answer).unwrap();
+        answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+    }
+
+    #[test]
+    fn a_reply_is_what_it_is_told() {
+        assert_eq!(told(None, drop), "4\r\nhalf\r\n0\r\n\r\n");
+        assert_eq!(told(Some(4), drop), "half");
+    }
+
+    #[test]
+    fn a_reply_that_breaks_off_has_no_end() {
+        assert_eq!(told(None, Reply::break_off), "4\r\nhalf\r\n");
+        assert_eq!(told(Some(8), Reply::break_off), "half");
+    }
+
+    #[test]
+    fn a_reply_answers_one_request() {
+        let (_root, server) = site();
+        drop(server.reply("/told", TEXT, None));
+        assert!(request(&server, "GET", "/told").starts_with("HTTP/1.1 200 "));
+        assert!(request(&server, "GET", "/told").starts_with("HTTP/1.1 404 "));
     }
 
     #[test]

@@ -51,6 +51,7 @@ fn a_task_comes_to_rows_of_its_kinds() {
         let rows = page.rows().await;
         assert_eq!(rows[8].title, "newFileCreated src/print.js");
         assert!(rows[8].fields.iter().any(|(path, text)| path == "content" && text.contains("export function table")));
+        assert_eq!(page.texts("#log .cr-fold").await, ["3 steps"], "what only read");
         assert!(page.text("#panels .cr-plan").await.starts_with("Plan: 3 of 3 done"));
         assert!(page.text("#panels .cr-usage").await.contains("Cost: $0.0514"));
         page.wait_for_fact("Activity", "idle").await;

@@ -124,14 +124,23 @@ fn the_end_is_in_sight_again_after_a_restart() {
 #[test]
 fn a_narrow_window_needs_no_sideways_scrolling() {
     each_browser(async |page| {
+        let overflow = "const wide = (el) => el.scrollWidth > el.clientWidth; \
+                        return [document.documentElement, document.body, document.querySelector('#log'), ...document.querySelectorAll('.cr-value, .scroll, .side')]\
+                        .filter(wide).map((el) => el.id || el.className || el.localName);";
         page.open_narrow(360).await;
+        // The longest that the line under the chat gets.
+        page.choose("A tool call of 200 KB").await;
+        page.wait_for("document.querySelector('#clock').textContent").await;
+        for piece in 1..=10 {
+            page.press("Step").await;
+            page.wait_for_status(&format!("Paused after piece {piece} of 697")).await;
+        }
+        page.wait_for("/ 10 of 697 pieces/.test(document.querySelector('#clock').textContent)").await;
+        assert_eq!(page.call(overflow, vec![]).await, json!([]));
         for recording in page.texts("#recording option").await {
             page.play_through(&recording).await;
             page.press("Wire & ops").await;
             page.frames(2).await;
-            let overflow = "const wide = (el) => el.scrollWidth > el.clientWidth; \
-                            return [document.documentElement, document.body, document.querySelector('#log'), ...document.querySelectorAll('.cr-value, .scroll, .side')]\
-                            .filter(wide).map((el) => el.id || el.className || el.localName);";
             assert_eq!(page.call(overflow, vec![]).await, json!([]), "{recording}");
             page.press("Wire & ops").await;
         }

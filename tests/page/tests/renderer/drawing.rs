@@ -1,27 +1,10 @@
 //! Every kind of row is drawn: in order, in the colours of the reader, and so
 //! that nobody is kept out.
 
-use page::{Page, Reader, each_browser, each_browser_of};
+use page::{Reader, each_browser, each_browser_of};
 use serde_json::json;
 
-use crate::{mount_every_kind, open, run, seen, show, show_every_kind};
-
-/// What axe has to say of the page, in a line each.
-async fn barriers(page: &Page) -> Vec<String> {
-    let load = "if (!window.axe) await new Promise((resolve, reject) => document.head.append(Object.assign(\
-                document.createElement('script'), { src: '/axe/axe.min.js', onload: resolve, onerror: reject }))); ";
-    let ask = "const { violations } = await axe.run(document, { resultTypes: ['violations'] }); \
-               return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`));";
-    let body = format!("return (async () => {{ {load}{ask} }})();");
-    serde_json::from_value(page.call(&body, vec![]).await).expect("violations")
-}
-
-/// Shows all of the page at once.
-async fn unroll(page: &Page) {
-    run(page, "document.querySelector('main').className = 'tall';").await;
-    page.resize(900, 3600).await;
-    page.frames(3).await;
-}
+use crate::{axe, mount_every_kind, open, run, seen, show, show_every_kind, unroll};
 
 #[test]
 fn every_kind_is_drawn_under_its_name() {
@@ -56,7 +39,7 @@ fn axe_finds_no_barrier_in_light_colours() {
         show_every_kind(page).await;
         unroll(page).await;
         page.screenshot("kinds-light").await;
-        assert_eq!(barriers(page).await, [""; 0]);
+        assert_eq!(axe(page).await, [""; 0]);
         page.resize(1280, 800).await;
     });
 }
@@ -67,7 +50,7 @@ fn axe_finds_no_barrier_in_dark_colours() {
         show_every_kind(page).await;
         unroll(page).await;
         page.screenshot("kinds-dark").await;
-        assert_eq!(barriers(page).await, [""; 0]);
+        assert_eq!(axe(page).await, [""; 0]);
     });
 }
 
@@ -83,6 +66,30 @@ fn a_narrow_page_needs_no_sideways_scrolling() {
         run(page, "scene.log.scrollTop = scene.log.scrollHeight / 3;").await;
         page.frames(3).await;
         page.screenshot("kinds-narrow").await;
+    });
+}
+
+/// A title may get shorter, but not to a letter a line; one's own answer and what sends it stay together.
+#[test]
+fn a_narrow_chat_breaks_its_lines_where_they_are_read() {
+    each_browser(async |page| {
+        for (dir, width) in [("ltr", 300), ("ltr", 360), ("rtl", 360)] {
+            page.goto_narrow("renderer/index.html", width).await;
+            page.wait_for("window.scene").await;
+            let rows = "scene.view = scene.mount(); document.documentElement.dir = arguments[0]; \
+                 scene.chat.insert({ id: 1, kind: 'tool', state: 'pending', tool: { name: 'command', input: '{}', inputDone: true }, permission: { options: [{ id: 'a', kind: 'allow_once' }] }, bytes: { count: 25, label: '25 B' } }); \
+                 scene.chat.insert({ id: 2, kind: 'tool-preparing', state: 'preparing', busy: true, quietSince: Date.now() - 5000, tool: { name: 'write_to_file', input: '' }, bytes: { count: 1434, label: '1.4 KB' } }); \
+                 for (const label of ['Yes', 'Metres, everywhere']) scene.chat.insert({ id: label.length, kind: 'question', state: 'pending', text: 'Which?', question: { options: [{ label }], custom: true } });";
+            page.call(rows, vec![json!(dir)]).await;
+            page.frames(2).await;
+            let titles = "[1, 2].map((id) => ((el) => [el.getBoundingClientRect().height < 2 * parseFloat(getComputedStyle(el).fontSize), el.clientWidth >= 60])(document.querySelector(`[data-row='${id}'] .cr-title`)))";
+            assert_eq!(page.eval(titles).await, json!([[true, true], [true, true]]), "{dir} {width}");
+            let apart = "[3, 18].map((id) => { const [own, send] = ['.cr-own', '.cr-main'].map((name) => document.querySelector(`[data-row='${id}'] ${name}`).getBoundingClientRect()); return Math.abs(own.top - send.top) < 3; })";
+            assert_eq!(page.eval(apart).await, json!([true, true]), "{dir} {width}");
+            page.client().close_window().await.expect("the narrow window");
+            let windows = page.client().windows().await.expect("windows");
+            page.client().switch_to_window(windows[0].clone()).await.expect("the first window");
+        }
     });
 }
 

@@ -29,7 +29,7 @@ fn the_language_changes_in_place() {
         assert_eq!(page.eval(kept).await, json!([true, "half an answer", true, true]));
         run(
             page,
-            "scene.chat.insert({ id: 90, kind: 'notice', message: { key: 'say.group', params: { count: 12345 } } });",
+            "scene.chat.insert({ id: 90, kind: 'notice', message: { key: 'group.read', params: { count: 12345 } } });",
         )
         .await;
         assert!(

@@ -6,7 +6,10 @@ use page::Page;
 use serde_json::Value;
 
 mod asking;
+mod breaking;
+mod contrast;
 mod drawing;
+mod folding;
 mod growing;
 mod hosting;
 mod reading;
@@ -51,4 +54,21 @@ async fn said(page: &Page) -> Value {
 async fn seen(page: &Page, selector: &str) -> String {
     let text = page.eval(&format!("document.querySelector({selector:?})?.innerText.trim() ?? ''")).await;
     text.as_str().unwrap_or_default().to_owned()
+}
+
+/// What axe has to say of the page, in a line each.
+async fn axe(page: &Page) -> Vec<String> {
+    let load = "if (!window.axe) await new Promise((resolve, reject) => document.head.append(Object.assign(\
+                document.createElement('script'), { src: '/axe/axe.min.js', onload: resolve, onerror: reject }))); ";
+    let ask = "const { violations } = await axe.run(document, { resultTypes: ['violations'] }); \
+               return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`));";
+    let body = format!("return (async () => {{ {load}{ask} }})();");
+    serde_json::from_value(page.call(&body, vec![]).await).expect("violations")
+}
+
+/// Shows all of the page at once.
+async fn unroll(page: &Page) {
+    run(page, "document.querySelector('main').className = 'tall';").await;
+    page.resize(900, 3600).await;
+    page.frames(3).await;
 }
