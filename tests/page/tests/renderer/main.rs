@@ -9,6 +9,7 @@ mod asking;
 mod drawing;
 mod growing;
 mod hosting;
+mod long;
 mod reading;
 
 /// Opens the page; its `scene` is then there, and nothing is mounted.
