@@ -496,7 +496,7 @@ const isAsking = ({ state, question, permission }) =>
 
 /** The patch of an append. */
 const NOTHING = {};
-/** Rows in one block that the browser may leave out of layout while it is out of sight, and such blocks in a larger one. */
+/** Rows in one page, which the browser may leave out of layout while it is out of sight, and pages in a larger one. */
 const PAGE_ROWS = 32;
 /** Argument values drawn in one tool row. */
 const FIELDS_DRAWN = 500;
@@ -833,7 +833,6 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
       const rest = make("div", page.className);
       rest.append(...[...page.children].slice(PAGE_ROWS));
       page.after(rest);
-      page.classList.add("cr-full");
     }
     return page.parentNode;
   }
@@ -844,9 +843,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
    */
   function lastPage(box = lastPage(list, "cr-pages"), name = "cr-page") {
     const page = box.lastElementChild;
-    if (page?.childElementCount < PAGE_ROWS) return page;
-    page?.classList.add("cr-full");
-    return box.appendChild(make("div", name));
+    return page?.childElementCount < PAGE_ROWS ? page : box.appendChild(make("div", name));
   }
 
   /** Remembers what to tell a screen reader: a row that came to its end, or one that asks. */
