@@ -178,7 +178,7 @@ const drawn = () => new Promise((resolve) => {
 
 let wire, arrivals, expected, start, last;
 
-window.chat = {
+const calls = {
   async build({ side, format, place, rows, rounds }) {
     await init();
     wire = WIRES[format];
@@ -228,3 +228,13 @@ window.chat = {
     if (shown !== text) throw new Error("the page does not show the row's text");
   },
 };
+
+/** What frame.js asks for comes with a port for the answer. */
+addEventListener("message", async ({ data: { name, argument }, ports: [port] }) => {
+  try {
+    port.postMessage({ value: await calls[name](argument) });
+  } catch (error) {
+    port.postMessage({ error: String(error?.stack ?? error) });
+  }
+});
+parent.postMessage("ready", "*");

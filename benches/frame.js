@@ -1,6 +1,7 @@
 // One frame of a page that shows a chat: from before what arrived is pushed to after the browser laid it out.
-// Each chat is a page in a frame of its own (chat.html), so that none pays for another's rows. Answers with raw
-// samples in milliseconds; what they mean is for `cargo xtask bench` to say.
+// Each chat is a page of a site of its own (chat.html), which is a process of its own, so that none pays for another's
+// rows, nor for the garbage it leaves. Answers with raw samples in milliseconds; what they mean is for
+// `cargo xtask bench` to say.
 
 if (!crossOriginIsolated) throw new Error("the page is not isolated: its clock is too coarse to measure with");
 
@@ -22,15 +23,26 @@ const SIDES = [
 ];
 const SIZES = ["small", "large"];
 
-async function open(options) {
+/** Calls a function of the page in a frame, which is seen as long as it takes: a hidden one is drawn no frames. */
+async function call(frame, name, argument) {
+  frame.style.visibility = "visible";
+  const { port1, port2 } = new MessageChannel();
+  const answer = new Promise((resolve) => (port1.onmessage = ({ data }) => resolve(data)));
+  frame.contentWindow.postMessage({ name, argument }, "*", [port2]);
+  const { error, value } = await answer;
+  frame.style.visibility = "hidden";
+  if (error) throw new Error(error);
+  return value;
+}
+
+async function open(site, options) {
   const frame = document.createElement("iframe");
-  Object.assign(frame.style, { position: "fixed", inset: 0, border: 0, width: "800px", height: "600px", visibility: "hidden" });
-  frame.src = "chat.html";
-  const loaded = new Promise((resolve) => (frame.onload = resolve));
+  Object.assign(frame.style, { position: "fixed", inset: 0, border: 0, width: "800px", height: "600px" });
+  frame.allow = "cross-origin-isolated";
+  frame.src = `http://${site}.localhost:${location.port}/chat.html`;
   document.body.append(frame);
-  await loaded;
-  if (!frame.contentWindow.chat) throw new Error("chat.html did not start");
-  await frame.contentWindow.chat.build(options);
+  await new Promise((resolve) => addEventListener("message", resolve, { once: true }));
+  await call(frame, "build", options);
   return frame;
 }
 
@@ -40,7 +52,7 @@ async function measureCase({ name, format, place, ...rows }, rounds) {
   for (const { name: side, share } of SIDES) {
     const frames = {};
     const longest = WARM_UP_ROUNDS + kept(share);
-    for (const size of SIZES) frames[size] = await open({ side, format, place, rows: rows[size], rounds: longest });
+    for (const size of SIZES) frames[size] = await open(`${name}-${side}-${size}`, { side, format, place, rows: rows[size], rounds: longest });
     sides.push({ name: side, rounds: kept(share), frames, samples: { small: [], large: [] } });
   }
   for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
@@ -48,15 +60,13 @@ async function measureCase({ name, format, place, ...rows }, rounds) {
       if (round >= kept) continue;
       // Each goes first in every other round.
       for (const size of round & 1 ? SIZES.toReversed() : SIZES) {
-        frames[size].style.visibility = "visible";
-        const times = await frames[size].contentWindow.chat.round(round + WARM_UP_ROUNDS);
-        frames[size].style.visibility = "hidden";
+        const times = await call(frames[size], "round", round + WARM_UP_ROUNDS);
         if (round >= 0) samples[size].push(...times);
       }
     }
   }
   for (const frame of sides.flatMap(({ frames }) => Object.values(frames))) {
-    await frame.contentWindow.chat.check();
+    await call(frame, "check");
     frame.remove();
   }
   return { name, ...rows, sides: sides.map(({ name, samples }) => ({ name, ...samples })) };

@@ -297,15 +297,15 @@ function setQuiet(tell, on) {
  * before it stays in one.
  */
 class Growing {
-  static SOFT = 4096;
+  static SOFT = 1024;
   static HARD = 16384;
 
   constructor(el) {
     el.dir = "auto";
-    this.el = this.block = el;
-    this.node = el.appendChild(new Text());
+    this.el = el;
     this.before = 0; // units before `node`
-    this.filled = 0; // units in `block`
+    this.node = "";
+    this.start();
   }
 
   write(text, keep) {
@@ -323,13 +323,15 @@ class Growing {
       if (this.node.length < 64 || text.charCodeAt(0) > 0x2ff) this.node.appendData(text.slice(0, end));
       else if (end) this.open(text.slice(0, end));
       text = text.slice(end);
-      if (text) {
-        this.block = this.el.appendChild(make("div", "cr-block"));
-        this.el.classList.add("cr-long");
-        this.filled = 0;
-        this.open("");
-      }
+      if (text) this.start();
     }
+  }
+
+  /** A block that is empty yet. */
+  start() {
+    this.block = this.el.appendChild(make("div", "cr-block"));
+    this.filled = 0; // units in `block`
+    this.open("");
   }
 
   open(text) {
@@ -343,8 +345,7 @@ class Growing {
       this.node.remove();
       if (!this.block.firstChild) {
         this.block.remove();
-        const last = this.el.lastChild;
-        this.block = last.nodeType === 1 ? last : this.el;
+        this.block = this.el.lastChild;
         this.filled = this.block.textContent.length;
       }
       this.node = this.block.lastChild;
@@ -498,7 +499,7 @@ const NOTHING = {};
 /** So many rows of a group fold; a fold of more than `FOLD_MOST` is two, which bounds what one change costs. */
 const FOLD_FROM = 3;
 const FOLD_MOST = 200;
-/** Rows in one block that the browser may leave out of layout while it is out of sight. */
+/** Rows in one page, which the browser may leave out of layout while it is out of sight, and pages in a larger one. */
 const PAGE_ROWS = 32;
 /** Argument values drawn in one tool row. */
 const FIELDS_DRAWN = 500;
@@ -804,7 +805,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
 
   /** Puts the element at its place: inside its parent's, before the next row that is drawn in the same box. */
   function put(rec) {
-    const { el, row } = rec, focused = el.matches(":focus") ? el : el.querySelector(":focus");
+    const { el, row } = rec, root = log.getRootNode(), focused = root.activeElement;
     const parent = records.get(row.parent), from = el.parentNode, box = rec.box;
     orphans.get(rec.waits)?.delete(rec);
     rec.waits = row.parent;
@@ -815,26 +816,35 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
     if (after) after.el.before(el);
     else (rec.box === list ? lastPage() : rec.box).append(el);
     vacate(from, box);
-    const page = el.parentNode;
-    if (rec.box === list && page.childElementCount > 2 * PAGE_ROWS) {
-      const rest = make("div", page.className);
-      rest.append(...[...page.children].slice(PAGE_ROWS));
-      page.after(rest);
-      page.classList.add("cr-full");
-    }
-    focused?.focus({ preventScroll: true });
+    if (rec.box === list) split(split(el.parentNode));
+    if (root.activeElement !== focused) focused.focus({ preventScroll: true });
   }
 
   /** A page that has no rows any more is none. */
   function vacate(page, box) {
-    if (page && page !== box && !page.firstChild) page.remove();
+    if (!page || page === box || page.firstChild) return;
+    const around = page.parentNode;
+    page.remove();
+    vacate(around, box);
   }
 
-  function lastPage() {
-    const page = list.lastElementChild;
-    if (page && page.childElementCount < PAGE_ROWS) return page;
-    page?.classList.add("cr-full");
-    return list.appendChild(make("div", "cr-page"));
+  /** Of a page with too much in it, the later part becomes the next one; answers with the page around it. */
+  function split(page) {
+    if (page.childElementCount > 2 * PAGE_ROWS) {
+      const rest = make("div", page.className);
+      rest.append(...[...page.children].slice(PAGE_ROWS));
+      page.after(rest);
+    }
+    return page.parentNode;
+  }
+
+  /**
+   * What comes last in a box, or a new one after it once that is full. Pages lie in larger ones, so that no frame has
+   * to look at many of them.
+   */
+  function lastPage(box = lastPage(list, "cr-pages"), name = "cr-page") {
+    const page = box.lastElementChild;
+    return page?.childElementCount < PAGE_ROWS ? page : box.appendChild(make("div", name));
   }
 
   // --- groups: tools of one group, one after the other, are one line once all are done -------------------------

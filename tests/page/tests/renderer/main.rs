@@ -12,6 +12,7 @@ mod drawing;
 mod folding;
 mod growing;
 mod hosting;
+mod long;
 mod reading;
 
 /// Opens the page; its `scene` is then there, and nothing is mounted.
