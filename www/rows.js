@@ -68,7 +68,7 @@ export function applyOps(rows, panels, ops) {
     else if (op.op === "append") change(op.id, (row) => appended(row, fieldNumber(op.field), op.keep, op.text));
     else if (op.op === "update") change(op.id, (row) => patched(row, op.patch));
     else if (op.op === "remove") rows = rows.filter((row) => row.id !== op.id);
-    else panels[op.name] = merged(panels[op.name], op.patch);
+    else if (!Object.keys((panels[op.name] = merged(panels[op.name], op.patch))).length) delete panels[op.name];
   }
   return { rows, panels };
 }

@@ -62,6 +62,8 @@ test("panels are merged and cleared by name", () => {
   const { panels } = applyOps([], { usage: { inputTokens: 1, outputTokens: 2 } }, [
     { op: "panel", name: "usage", patch: { inputTokens: 3, outputTokens: null } },
     { op: "panel", name: "activity", patch: { state: "idle" } },
+    { op: "panel", name: "plan", patch: { entries: [] } },
+    { op: "panel", name: "plan", patch: { entries: null } },
   ]);
   assert.deepEqual(panels, { usage: { inputTokens: 3 }, activity: { state: "idle" } });
 });
