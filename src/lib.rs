@@ -63,7 +63,10 @@ pub use chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal, Usage};
 pub use fault::{Fault, Tally};
 pub use limits::Limits;
 pub use op::{AppendField, OpBuffer, Patch, RowOp, RowSink};
-pub use present::{Cadence, ChatRows, Due, End, Options, RestoreError, StreamId, StreamOptions, ToolError, ToolRef};
+pub use present::{
+    Answer, BlockEnd, BlockNumber, Cadence, ChatRows, Due, End, Options, RestoreError, Skip, StreamId, StreamOptions,
+    ToolError, ToolRef, Turn, TurnBlock, TurnHost, TurnOptions, WaitId,
+};
 pub use row::{Changed, Fact, Facts, FieldNews, Panel, PanelName, PathStep, Row, RowId, RowKind, RowState, Tool, Word};
 pub use text::{PREPARING_INTERVAL_MILLIS, PreparingEmitter, byte_label, parse_preparing_marker, preparing_marker};
 #[cfg(target_arch = "wasm32")]

@@ -7,9 +7,11 @@ mod panels;
 mod rows;
 mod saved;
 mod schedule;
+mod turn;
 
 pub use chat::{ChatRows, End, Options, StreamId, StreamOptions, ToolError, ToolRef};
 pub use saved::RestoreError;
 #[cfg(target_arch = "wasm32")]
 pub(crate) use schedule::HIDDEN_MILLIS;
 pub use schedule::{Cadence, Due};
+pub use turn::{Answer, BlockEnd, BlockNumber, Skip, Turn, TurnBlock, TurnHost, TurnOptions, WaitId};

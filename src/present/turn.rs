@@ -1,0 +1,436 @@
+//! The presenter: the blocks of a message, one after the other, while the message is still being written. A call waits
+//! for its turn, for the checkpoint, for the user's leave and for its own end; what stands behind it waits with it.
+//!
+//! It is pure: blocks come in, what is to be done goes to a [`TurnHost`], and what the outside world answers comes back
+//! by [`Turn::settle`]. Nothing it calls can call it, so no failure leaves it locked.
+
+/// A block of the message, in the order in which they began, from 0.
+pub type BlockNumber = usize;
+
+/// Something the outside world was asked for: answered once, by [`Turn::settle`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct WaitId(u32);
+
+impl WaitId {
+    /// The number, from 1.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// What a block is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TurnBlock {
+    /// Text of the answer.
+    Text,
+    /// Reasoning: shown, and never in anybody's way.
+    Reasoning,
+    /// A call.
+    Tool {
+        /// It changes nothing, so it need not wait for the checkpoint.
+        read_only: bool,
+    },
+}
+
+/// How a block ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BlockEnd {
+    /// Complete; of a call: its arguments may be executed.
+    Complete,
+    /// Its arguments are none, or nobody knows the tool: an error row with this code.
+    Failed(&'static str),
+}
+
+/// Why a block is passed over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Skip {
+    /// The user rejected a call before it.
+    Rejected,
+    /// A call before it was the one that the turn allows.
+    Used,
+}
+
+/// What the outside world answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// Yes; it is done.
+    Yes,
+    /// No: the user rejects the call.
+    No,
+    /// It failed, in its own words to the host.
+    Failed,
+}
+
+/// Does what the presenter says. None of it may block.
+pub trait TurnHost {
+    /// Bring the block's row up to date with what has come.
+    fn show(&mut self, block: BlockNumber);
+    /// The call is passed over; its row says why. Told once for each call.
+    fn skip(&mut self, block: BlockNumber, why: Skip);
+    /// The call failed before it could run: an error row with this code.
+    fn fail(&mut self, block: BlockNumber, code: &'static str);
+    /// Make the first checkpoint, or say when it is made.
+    fn checkpoint(&mut self, wait: WaitId);
+    /// Ask the user whether the call may run.
+    fn approve(&mut self, block: BlockNumber, wait: WaitId);
+    /// The user rejected the call.
+    fn reject(&mut self, block: BlockNumber);
+    /// Run the call. Its end, good or bad, is its row's as well.
+    fn run(&mut self, block: BlockNumber, wait: WaitId);
+    /// Nobody waits for this any more.
+    fn cancel(&mut self, wait: WaitId);
+    /// All blocks of the message are handled. Told once.
+    fn ready(&mut self);
+    /// The turn was aborted: what waits for it to be ready waits in vain. Told once.
+    fn aborted(&mut self);
+}
+
+/// How a message is presented.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct TurnOptions {
+    /// A turn may use more than one call.
+    pub parallel: bool,
+    /// Blocks carry identity: all of them show as they come, and only the calls wait for one another.
+    pub concurrent: bool,
+    /// The first call that changes something waits for a checkpoint.
+    pub checkpoint: bool,
+}
+
+/// The presenter of one message.
+///
+/// ```
+/// use chatrows::{Answer, BlockEnd, BlockNumber, Skip, Turn, TurnBlock, TurnHost, TurnOptions, WaitId};
+///
+/// #[derive(Default)]
+/// struct Log(Vec<String>, Option<WaitId>);
+/// impl TurnHost for Log {
+///     fn show(&mut self, block: BlockNumber) { self.0.push(format!("show {block}")); }
+///     fn skip(&mut self, block: BlockNumber, _: Skip) { self.0.push(format!("skip {block}")); }
+///     fn fail(&mut self, block: BlockNumber, code: &'static str) { self.0.push(format!("fail {block} {code}")); }
+///     fn checkpoint(&mut self, _: WaitId) {}
+///     fn approve(&mut self, _: BlockNumber, wait: WaitId) { self.1 = Some(wait); }
+///     fn reject(&mut self, block: BlockNumber) { self.0.push(format!("reject {block}")); }
+///     fn run(&mut self, block: BlockNumber, _: WaitId) { self.0.push(format!("run {block}")); }
+///     fn cancel(&mut self, _: WaitId) {}
+///     fn ready(&mut self) { self.0.push("ready".into()); }
+///     fn aborted(&mut self) {}
+/// }
+///
+/// let (mut turn, mut log) = (Turn::new(TurnOptions::default()), Log::default());
+/// turn.begin(TurnBlock::Tool { read_only: false }, &mut log);
+/// turn.end(0, BlockEnd::Complete, &mut log);
+/// turn.complete(&mut log);
+/// let asked = log.1.unwrap();
+/// turn.settle(asked, Answer::No, &mut log);
+/// assert_eq!(log.0, ["show 0", "show 0", "reject 0", "ready"]);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Turn {
+    options: TurnOptions,
+    blocks: Vec<State>,
+    /// The block that is presented.
+    index: BlockNumber,
+    /// What the block that is dispatched waits for. While there is any, a call of the presenter only leaves a mark.
+    locked: Option<Waiting>,
+    /// Something came while it was locked.
+    pending: bool,
+    /// The last known block is handled.
+    ready: bool,
+    /// No block begins and none grows any more.
+    complete: bool,
+    rejected: bool,
+    used: bool,
+    aborted: bool,
+    /// The host was told that all is handled.
+    told: bool,
+    checkpoint: Checkpoint,
+    waits: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct State {
+    block: TurnBlock,
+    end: Option<BlockEnd>,
+    skipped: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Waiting {
+    id: WaitId,
+    stage: Stage,
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Stage {
+    Checkpoint,
+    Approval,
+    Run,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Checkpoint {
+    /// The next call that changes something waits for it.
+    Due,
+    /// It failed: no call that changes something may run.
+    Failed,
+    /// Made, or not wanted.
+    Done,
+}
+
+impl Turn {
+    /// A turn in which nothing has come.
+    pub fn new(options: TurnOptions) -> Turn {
+        Turn {
+            options,
+            blocks: Vec::new(),
+            index: 0,
+            locked: None,
+            pending: false,
+            ready: false,
+            complete: false,
+            rejected: false,
+            used: false,
+            aborted: false,
+            told: false,
+            checkpoint: if options.checkpoint { Checkpoint::Due } else { Checkpoint::Done },
+            waits: 0,
+        }
+    }
+
+    /// A block begins. None after the turn's end.
+    pub fn begin(&mut self, block: TurnBlock, host: &mut impl TurnHost) -> Option<BlockNumber> {
+        if self.is_over() {
+            return None;
+        }
+        let number = self.blocks.len();
+        self.blocks.push(State { block, end: None, skipped: false });
+        self.ready = false;
+        self.came(number, host);
+        Some(number)
+    }
+
+    /// The block has grown.
+    pub fn grow(&mut self, block: BlockNumber, host: &mut impl TurnHost) {
+        if !self.is_over() && self.blocks.get(block).is_some_and(|state| state.end.is_none()) {
+            self.came(block, host);
+        }
+    }
+
+    /// The block ended. A second end changes nothing.
+    pub fn end(&mut self, block: BlockNumber, end: BlockEnd, host: &mut impl TurnHost) {
+        if self.is_over() {
+            return;
+        }
+        if let Some(state) = self.blocks.get_mut(block).filter(|state| state.end.is_none()) {
+            state.end = Some(end);
+            self.came(block, host);
+        }
+    }
+
+    /// The stream ended: text that is open is what it is, a call that is open will never be one.
+    pub fn complete(&mut self, host: &mut impl TurnHost) {
+        if self.is_over() {
+            return;
+        }
+        self.complete = true;
+        for number in 0..self.blocks.len() {
+            let state = &mut self.blocks[number];
+            if state.end.is_none() {
+                let is_tool = matches!(state.block, TurnBlock::Tool { .. });
+                state.end = Some(if is_tool { BlockEnd::Failed("arguments-incomplete") } else { BlockEnd::Complete });
+                if self.options.concurrent {
+                    host.show(number);
+                }
+            }
+        }
+        self.present(host);
+    }
+
+    /// The answer to what the host was asked for. False: nobody waits for it, or any more.
+    pub fn settle(&mut self, wait: WaitId, answer: Answer, host: &mut impl TurnHost) -> bool {
+        let Some(Waiting { stage, .. }) = self.locked.take_if(|waiting| waiting.id == wait) else { return false };
+        let block = self.index;
+        match (stage, answer) {
+            (Stage::Checkpoint, Answer::Yes) => {
+                self.checkpoint = Checkpoint::Done;
+                self.wait(Stage::Approval, host);
+                return true;
+            }
+            (Stage::Checkpoint, Answer::No | Answer::Failed) => {
+                self.checkpoint = Checkpoint::Failed;
+                host.fail(block, "checkpoint-failed");
+            }
+            (Stage::Approval, Answer::Yes) => {
+                self.wait(Stage::Run, host);
+                return true;
+            }
+            (Stage::Approval, Answer::No) => {
+                self.rejected = true;
+                host.reject(block);
+            }
+            (Stage::Approval, Answer::Failed) => host.fail(block, "approval-failed"),
+            // Its result, good or bad, is what the turn had to give.
+            (Stage::Run, _) => self.used = true,
+        }
+        if self.advance(true, host) {
+            self.present(host);
+        }
+        true
+    }
+
+    /// Ends the turn: nothing runs, nothing waits, nothing more comes.
+    pub fn abort(&mut self, host: &mut impl TurnHost) {
+        if self.is_over() {
+            return;
+        }
+        self.aborted = true;
+        if let Some(waiting) = self.locked.take() {
+            host.cancel(waiting.id);
+        }
+        host.aborted();
+    }
+
+    /// Whether the turn is over: ready or aborted.
+    pub fn is_over(&self) -> bool {
+        self.aborted || self.told
+    }
+
+    /// What is waited for, if a block is dispatched.
+    pub fn waits_for(&self) -> Option<WaitId> {
+        self.locked.map(|waiting| waiting.id)
+    }
+
+    /// The block that is presented: those before it are handled.
+    pub fn index(&self) -> BlockNumber {
+        self.index
+    }
+
+    /// How many blocks have begun.
+    pub fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Whether something came while a block was dispatched.
+    pub fn is_pending(&self) -> bool {
+        self.pending
+    }
+
+    /// Whether the user has rejected a call.
+    pub fn is_rejected(&self) -> bool {
+        self.rejected
+    }
+
+    /// Whether a call has run.
+    pub fn is_used(&self) -> bool {
+        self.used
+    }
+
+    fn came(&mut self, block: BlockNumber, host: &mut impl TurnHost) {
+        if self.options.concurrent && block != self.index {
+            host.show(block);
+        }
+        self.present(host);
+    }
+
+    /// Presents what can be: from the block at hand on until one goes on, or waits.
+    fn present(&mut self, host: &mut impl TurnHost) {
+        if self.aborted {
+            return;
+        }
+        if self.locked.is_some() {
+            self.pending = true;
+            return;
+        }
+        loop {
+            self.pending = false;
+            let Some(state) = self.blocks.get(self.index).copied() else {
+                // Nothing is there yet, or nothing more comes.
+                if self.complete {
+                    self.ready = true;
+                }
+                return self.tell(host);
+            };
+            if !self.dispatch(state, host) {
+                return;
+            }
+            if !self.advance(state.end.is_some(), host) {
+                return;
+            }
+        }
+    }
+
+    /// Shows or runs the block at hand. False: it waits.
+    fn dispatch(&mut self, state: State, host: &mut impl TurnHost) -> bool {
+        let skip = match () {
+            () if self.rejected => Some(Skip::Rejected),
+            () if self.used && !self.options.parallel => Some(Skip::Used),
+            () => None,
+        };
+        let TurnBlock::Tool { read_only } = state.block else {
+            if skip.is_none() || self.options.concurrent {
+                host.show(self.index);
+            }
+            return true;
+        };
+        if let Some(why) = skip {
+            if !std::mem::replace(&mut self.blocks[self.index].skipped, true) {
+                host.skip(self.index, why);
+            }
+            return true;
+        }
+        host.show(self.index);
+        match state.end {
+            None => return true,
+            Some(BlockEnd::Failed(code)) => {
+                host.fail(self.index, code);
+                return true;
+            }
+            Some(BlockEnd::Complete) => {}
+        }
+        match self.checkpoint {
+            Checkpoint::Due if !read_only => self.wait(Stage::Checkpoint, host),
+            Checkpoint::Failed if !read_only => {
+                host.fail(self.index, "checkpoint-failed");
+                return true;
+            }
+            _ => self.wait(Stage::Approval, host),
+        }
+        false
+    }
+
+    fn wait(&mut self, stage: Stage, host: &mut impl TurnHost) {
+        self.waits += 1;
+        let id = WaitId(self.waits);
+        self.locked = Some(Waiting { id, stage });
+        match stage {
+            Stage::Checkpoint => host.checkpoint(id),
+            Stage::Approval => host.approve(self.index, id),
+            Stage::Run => host.run(self.index, id),
+        }
+    }
+
+    /// Goes on to the next block, if the one at hand has `ended`, or nothing of it can show any more. True: there is
+    /// something to present.
+    fn advance(&mut self, ended: bool, host: &mut impl TurnHost) -> bool {
+        if !(ended || self.rejected || self.used && !self.options.parallel) {
+            return self.pending;
+        }
+        if self.index + 1 == self.blocks.len() {
+            self.ready = true;
+        }
+        self.index += 1;
+        let more = self.index < self.blocks.len() || self.pending;
+        if !more {
+            self.tell(host);
+        }
+        more
+    }
+
+    fn tell(&mut self, host: &mut impl TurnHost) {
+        if self.ready && self.complete && !self.told {
+            self.told = true;
+            host.ready();
+        }
+    }
+}
