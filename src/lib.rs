@@ -65,6 +65,7 @@ pub use limits::Limits;
 pub use op::{AppendField, OpBuffer, Patch, RowOp, RowSink};
 pub use present::{Cadence, ChatRows, Due, End, Options, RestoreError, StreamId, StreamOptions, ToolError, ToolRef};
 pub use row::{Changed, Fact, Facts, FieldNews, Panel, PanelName, PathStep, Row, RowId, RowKind, RowState, Tool, Word};
+pub use text::{Grammar, TaggedArgs, TaggedParser, TaggedSink};
 pub use text::{PREPARING_INTERVAL_MILLIS, PreparingEmitter, byte_label, parse_preparing_marker, preparing_marker};
 #[cfg(target_arch = "wasm32")]
 pub use wasm::{JsChatRows, JsChatStream, JsPreparingEmitter, marker, parse_marker};
