@@ -127,7 +127,6 @@ impl TaggedArgs {
             // One of the same name would have been part of the value, had it closed.
             if param != unsettled {
                 self.add(param, start, fields);
-                self.value.start = None;
                 self.grow(body, end.unwrap_or(body.len()), fields);
                 self.value.half = None;
                 self.show(fields);
@@ -186,7 +185,11 @@ impl TaggedArgs {
         }
         // All that stands before the tag is the value, whatever it looked like.
         self.later.clear();
-        self.grow(body, end, fields);
+        match self.value.half.take() {
+            // The tag began in an earlier piece.
+            Some(half) if self.value.read > end => self.value.end = half.end,
+            _ => self.grow(body, end, fields),
+        }
         self.value.half = None;
         self.show(fields);
         if let Some(field) = fields.last_mut() {
