@@ -135,8 +135,6 @@ struct Told {
     /// Of the last call.
     args: TaggedArgs,
     fields: Vec<FieldSpan>,
-    /// Bytes that the readers of calls that ended have visited.
-    work: u64,
 }
 
 impl Message {
@@ -146,7 +144,6 @@ impl Message {
             blocks: Vec::new(),
             args: TaggedArgs::new(grammar, ""),
             fields: Vec::new(),
-            work: 0,
         };
         Message { parser: TaggedParser::new(grammar.clone(), max_bytes), told }
     }
@@ -164,10 +161,6 @@ impl Message {
     /// What was told.
     pub fn told(&self) -> &[Block] {
         &self.told.blocks
-    }
-
-    pub fn work(&self) -> u64 {
-        self.parser.work() + self.told.work + self.told.args.work()
     }
 
     /// What was told and what is held back.
@@ -203,7 +196,6 @@ impl TaggedSink for Told {
 
     fn tool_start(&mut self, name: &str) {
         assert!(!matches!(self.blocks.last(), Some(Block::Text { ended: false, .. })), "text goes on");
-        self.work += self.args.work();
         self.args = TaggedArgs::new(&self.grammar, name);
         self.fields.clear();
         let (name, body) = (name.to_owned(), String::new());
