@@ -36,7 +36,7 @@
 //! |---|---|
 //! | `json` | one record at a time, borrowed ([`json::Tape`]); arguments while they stream ([`json::ArgsReader`]); writing |
 //! | `wire` | framing (`sse`, `values`), one file a format (`openai_chat`), and the shortcut of the hot path (`template`) |
-//! | `text` | byte labels |
+//! | `text` | calls written as tags ([`TaggedParser`], [`TaggedArgs`]), text without stray tags ([`TagCleaner`]), markers, byte labels |
 //! | `present` | blocks to rows (`blocks`), rows to ops (`rows`), panels, when to hand out (`schedule`), the chat (`chat`) |
 //! | `wasm` | the classes that a page imports; their types are written in `types.ts` |
 //!
@@ -68,6 +68,7 @@ pub use present::{
     ToolError, ToolRef, Turn, TurnBlock, TurnHost, TurnOptions, WaitId,
 };
 pub use row::{Changed, Fact, Facts, FieldNews, Panel, PanelName, PathStep, Row, RowId, RowKind, RowState, Tool, Word};
+pub use text::{CleanSink, Grammar, TagCleaner, TaggedArgs, TaggedParser, TaggedSink, Thoughts};
 pub use text::{PREPARING_INTERVAL_MILLIS, PreparingEmitter, byte_label, parse_preparing_marker, preparing_marker};
 #[cfg(target_arch = "wasm32")]
 pub use wasm::{JsChatRows, JsChatStream, JsPreparingEmitter, marker, parse_marker};

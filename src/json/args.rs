@@ -27,6 +27,8 @@ pub enum FieldKind {
     String,
     /// A number, a literal or a container: shown as written.
     Raw,
+    /// A parameter of a tagged call: text, shown as written.
+    Text,
 }
 
 /// One leaf value of the arguments: where it belongs and which bytes of the input it is.
@@ -45,12 +47,13 @@ pub struct FieldSpan {
 }
 
 impl FieldSpan {
-    /// Appends the text of the bytes `from..shown_end` to `out`. `from` is `start`, or an earlier `shown_end`.
+    /// Appends the text of the bytes `from..shown_end` to `out`. `from` is `start`, or an earlier `shown_end`; nothing
+    /// before `start` is taken, for a value of which nothing shows yet may start later than it seemed.
     pub fn decode_from(&self, input: &str, from: u32, out: &mut String) {
-        let raw = input.get(from as usize..self.shown_end as usize).unwrap_or_default();
+        let raw = input.get(from.max(self.start) as usize..self.shown_end as usize).unwrap_or_default();
         match self.kind {
             FieldKind::String => decode_preview(raw, out),
-            FieldKind::Raw => out.push_str(raw),
+            FieldKind::Raw | FieldKind::Text => out.push_str(raw),
         }
     }
 

@@ -1,11 +1,22 @@
 //! Text that the presenter makes or takes apart.
 
 mod byte_label;
+mod call_body;
+mod code_spans;
+mod grammar;
+mod held;
 pub(crate) mod markers;
 mod preparing;
+mod tag_cleaner;
+mod tagged;
+mod tagged_args;
 
 pub use byte_label::byte_label;
+pub use grammar::Grammar;
 pub use preparing::{PREPARING_INTERVAL_MILLIS, PreparingEmitter, parse_preparing_marker, preparing_marker};
+pub use tag_cleaner::{CleanSink, TagCleaner, Thoughts};
+pub use tagged::{TaggedParser, TaggedSink};
+pub use tagged_args::TaggedArgs;
 
 /// A sentence that ends in a list of names.
 pub(crate) fn list(mut sentence: String, names: &[&str]) -> String {

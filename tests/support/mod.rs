@@ -8,6 +8,7 @@ mod oracle;
 mod run;
 mod show;
 mod strict;
+pub mod tagged;
 mod wire;
 
 pub use generate::{Arguments, Fragment, Framing, Item, Stream, Wire, streams, tame_streams};

@@ -1,0 +1,256 @@
+//! The parameters of a call written as tags, while its body streams: every piece is read once, and what it brings is
+//! kept as fields, one a parameter, each a name and a span of the body. What shows of a value only grows: a space and
+//! half a closing tag at its end are held back until the value goes on or ends.
+
+use super::call_body::{BodyEvent, CallBody};
+use super::grammar::Grammar;
+use super::held::{is_space, trim_end, trim_start};
+use crate::json::{FieldKind, FieldSpan, Step};
+
+/// Reads the body of one call as it streams, as [`ArgsReader`](crate::json::ArgsReader) reads JSON. It keeps no text:
+/// the caller keeps the body and the fields.
+///
+/// A parameter that comes again takes the place of the one before. Where the grammar lets a value hold its own closing
+/// tag, it is open until the call ends, and so is the question whether the parameters behind it are any: they come
+/// with the end.
+///
+/// ```
+/// use chatrows::{Grammar, TaggedArgs};
+/// let (mut args, mut body, mut fields) = (TaggedArgs::new(&Grammar::default(), "read_file"), String::new(), Vec::new());
+/// for piece in ["<path> a.tx", "t</pa", "th><end_line>9"] {
+///     body.push_str(piece);
+///     args.advance(&body, &mut fields);
+/// }
+/// assert_eq!((fields[0].text(&body), fields[0].closed), ("a.txt".to_owned(), true));
+/// assert_eq!((fields[1].text(&body), fields[1].closed), ("9".to_owned(), false));
+/// args.finish(false, &body, &mut fields); // The message ended in the middle of the call.
+/// ```
+#[derive(Debug, Clone)]
+pub struct TaggedArgs {
+    grammar: Grammar,
+    body: CallBody,
+    /// Bytes of the body that were read.
+    read: usize,
+    /// The parameter of each field.
+    params: Vec<usize>,
+    /// The last field's value, while it may grow.
+    value: Value,
+    /// Parameters behind a value that may go on.
+    later: Vec<Later>,
+    rewritten: bool,
+    work: u64,
+}
+
+/// Places in the body.
+#[derive(Debug, Clone, Copy, Default)]
+struct Value {
+    /// Of its first character, once there is one.
+    start: Option<usize>,
+    /// After its last character.
+    end: usize,
+    /// Up to where it was read.
+    read: usize,
+    half: Option<HalfClose>,
+}
+
+/// What may become the value's closing tag, if letters that were left out are forgiven: it is hidden until it is none.
+#[derive(Debug, Clone, Copy)]
+struct HalfClose {
+    /// The value's end before it.
+    end: usize,
+    part: Part,
+    /// Letters of the name that are used up.
+    letters: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Angle,
+    Name,
+    /// Spaces, which do not count before the value goes on.
+    Spaces,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Later {
+    param: usize,
+    start: usize,
+    end: Option<usize>,
+}
+
+impl TaggedArgs {
+    /// At the start of the body of a call of `tool`.
+    pub fn new(grammar: &Grammar, tool: &str) -> Self {
+        TaggedArgs {
+            grammar: grammar.clone(),
+            body: CallBody::new(grammar.tools().place(tool).unwrap_or(usize::MAX)),
+            read: 0,
+            params: Vec::new(),
+            value: Value::default(),
+            later: Vec::new(),
+            rewritten: false,
+            work: 0,
+        }
+    }
+
+    /// Reads what `body` has beyond what was read before; new parameters are added to `fields`, the last one grows.
+    pub fn advance(&mut self, body: &str, fields: &mut Vec<FieldSpan>) {
+        let before = self.read;
+        while let Some(event) = self.body.next(&self.grammar, body.as_bytes(), &mut self.read) {
+            match event {
+                BodyEvent::Opened(param) => self.open(param, fields),
+                BodyEvent::Closed(param) => self.close(param, body, fields),
+                // No body holds its call's closing tag.
+                BodyEvent::Ended => {}
+            }
+        }
+        if self.body.unsettled().is_none() && self.body.within().is_some() {
+            self.grow(body, self.read, fields);
+        }
+        self.work += (self.read - before) as u64;
+    }
+
+    /// The call ended, by its closing tag or not: nothing is held back any more.
+    pub fn finish(&mut self, closed: bool, body: &str, fields: &mut Vec<FieldSpan>) {
+        self.advance(body, fields);
+        let Some(unsettled) = self.body.unsettled() else {
+            self.value.half = None;
+            if self.body.within().is_some() {
+                self.show(fields);
+            }
+            return;
+        };
+        if let Some(field) = fields.last_mut() {
+            field.closed = closed;
+        }
+        for Later { param, start, end } in std::mem::take(&mut self.later) {
+            // One of the same name would have been part of the value, had it closed.
+            if param != unsettled {
+                self.add(param, start, fields);
+                self.grow(body, end.unwrap_or(body.len()), fields);
+                self.value.half = None;
+                self.show(fields);
+                if let Some(field) = fields.last_mut() {
+                    field.closed = end.is_some();
+                }
+            }
+        }
+    }
+
+    /// Whether a field was taken back since this was last asked: its parameter came again.
+    pub fn take_rewritten(&mut self) -> bool {
+        std::mem::take(&mut self.rewritten)
+    }
+
+    /// Bytes visited so far.
+    pub fn work(&self) -> u64 {
+        self.work
+    }
+
+    /// An opening tag ends where the reading stands.
+    fn open(&mut self, param: usize, fields: &mut Vec<FieldSpan>) {
+        if self.body.unsettled().is_none() {
+            return self.add(param, self.read, fields);
+        }
+        self.later.retain(|later| later.param != param);
+        self.later.push(Later { param, start: self.read, end: None });
+    }
+
+    fn add(&mut self, param: usize, start: usize, fields: &mut Vec<FieldSpan>) {
+        if let Some(place) = self.params.iter().position(|known| *known == param) {
+            self.params.remove(place);
+            if place < fields.len() {
+                fields.remove(place);
+            }
+            self.rewritten = true;
+        }
+        self.params.push(param);
+        let name_end = start - 1;
+        let name_start = name_end - self.grammar.params().name(param).len();
+        let path = [Step::Key { start: name_start as u32, end: name_end as u32 }].into();
+        let at = start as u32;
+        fields.push(FieldSpan { path, kind: FieldKind::Text, start: at, shown_end: at, closed: false });
+        self.value = Value { start: None, end: start, read: start, half: None };
+    }
+
+    /// A closing tag ends where the reading stands.
+    fn close(&mut self, param: usize, body: &str, fields: &mut [FieldSpan]) {
+        let end = self.read - (self.grammar.params().name(param).len() + 3);
+        let unsettled = self.body.unsettled();
+        if unsettled.is_some_and(|unsettled| unsettled != param) {
+            if let Some(later) = self.later.last_mut() {
+                later.end = Some(end);
+            }
+            return;
+        }
+        // All that stands before the tag is the value, whatever it looked like.
+        self.later.clear();
+        match self.value.half.take() {
+            // The tag began in an earlier piece.
+            Some(half) if self.value.read > end => self.value.end = half.end,
+            _ => self.grow(body, end, fields),
+        }
+        self.value.half = None;
+        self.show(fields);
+        if let Some(field) = fields.last_mut() {
+            field.closed = unsettled.is_none();
+        }
+    }
+
+    /// The last field's value goes on to `end` at least.
+    fn grow(&mut self, body: &str, end: usize, fields: &mut [FieldSpan]) {
+        let Some(name) = self.params.last().map(|param| self.grammar.params().name(*param)) else { return };
+        let value = &mut self.value;
+        let mut rest = body.get(value.read..end).unwrap_or_default();
+        self.work += 2 * rest.len() as u64;
+        if let Some(angle) = rest.bytes().rposition(|byte| byte == b'<') {
+            value.take(rest.get(..angle).unwrap_or_default());
+            value.half = Some(HalfClose { end: value.end, part: Part::Angle, letters: 0 });
+            value.take("<");
+            rest = rest.get(angle + 1..).unwrap_or_default();
+        }
+        value.half = value.half.and_then(|half| rest.chars().try_fold(half, |half, c| half.next(c, name)));
+        value.take(rest);
+        self.show(fields);
+    }
+
+    fn show(&self, fields: &mut [FieldSpan]) {
+        let Value { start: Some(start), end, half, .. } = self.value else { return };
+        let end = half.map_or(end, |half| half.end);
+        if let Some(field) = fields.last_mut().filter(|_| end > start) {
+            (field.start, field.shown_end) = (start as u32, end as u32);
+        }
+    }
+}
+
+impl Value {
+    fn take(&mut self, text: &str) {
+        let solid = trim_end(text).len();
+        if solid > 0 {
+            self.start = self.start.or(Some(self.read + text.len() - trim_start(text).len()));
+            self.end = self.read + solid;
+        }
+        self.read += text.len();
+    }
+}
+
+impl HalfClose {
+    /// None: it is no closing tag.
+    fn next(mut self, c: char, name: &str) -> Option<HalfClose> {
+        if is_space(c) {
+            self.part = Part::Spaces;
+            return Some(self);
+        }
+        let letters = match self.part {
+            Part::Angle if c == '/' => 0,
+            Part::Angle | Part::Name => {
+                let left = name.get(self.letters..)?;
+                left.chars().position(|letter| letter == c)? + 1
+            }
+            Part::Spaces => return None,
+        };
+        self.letters += letters;
+        self.part = Part::Name;
+        Some(self)
+    }
+}
