@@ -95,15 +95,11 @@ fn what_runs_asks_fails_or_says_something_is_not_folded_away() {
             assert_eq!(shape(page).await, json!(["Read 3 files"]), "{held}");
             assert_eq!(seen(page, "[data-row='2']").await, "", "{held}");
         }
-        // Of another kind, or with rows inside.
-        show_tools(
-            page,
-            "[tool(1), { id: 2, kind: 'text', text: 'Hm.', meta: { group: 'g' } }, tool(3), tool(4), tool(5)]",
-        )
-        .await;
-        assert_eq!(shape(page).await, json!([1, 2, "Read 3 files"]));
-        run(page, "scene.chat.insert({ id: 6, kind: 'text', text: 'Inside', parent: 4 });").await;
-        assert_eq!(shape(page).await, json!([1, 2, "Read 3 files", 3, 4, 6, 5]));
+        // Of another kind, or with rows inside, wherever those stand in the chat.
+        show_tools(page, "[tool(1), { id: 2, kind: 'text', text: 'Hm.', meta: { group: 'g' } }, tool(3), tool(4), tool(5), { id: 6, kind: 'text', text: 'So.' }]").await;
+        assert_eq!(shape(page).await, json!([1, 2, "Read 3 files", 6]));
+        run(page, "scene.chat.insert({ id: 7, kind: 'text', text: 'Inside', parent: 4 });").await;
+        assert_eq!(shape(page).await, json!([1, 2, "Read 3 files", 3, 4, 7, 5, 6]));
     });
 }
 
@@ -182,6 +178,11 @@ fn the_keyboard_gets_into_a_fold_and_out_of_it() {
         }
         page.keys(&Key::Down).await;
         assert_eq!(at(page).await, "5");
+        assert_eq!(shape(page).await, json!([1, "Read 3 files", 5]));
+        // Open for the focus alone, it is closed by its line at the first press.
+        page.keys(&Key::Up).await;
+        assert_eq!(shape(page).await, json!([1, "Read 3 files", 2, 3, 4, 5]));
+        page.click(".cr-fold").await;
         assert_eq!(shape(page).await, json!([1, "Read 3 files", 5]));
     });
 }
