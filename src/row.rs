@@ -344,7 +344,7 @@ pub struct Tool {
     pub name: String,
     /// The wire's id.
     pub call_id: Option<Box<str>>,
-    /// Arguments as received: JSON text.
+    /// Arguments as received: JSON text, or what stands between a call's tags.
     pub input: String,
     /// The arguments ended and are well-formed.
     pub input_done: bool,
@@ -356,6 +356,8 @@ pub struct Tool {
     pub output: Option<String>,
     /// The output is an error.
     pub is_error: Option<bool>,
+    /// The arguments are parameters written as tags, no JSON.
+    pub tagged: bool,
 }
 
 /// One step of a field's path.
@@ -372,6 +374,19 @@ impl Tool {
     /// `input` at each call.
     pub fn fields(&self) -> impl Iterator<Item = (Vec<PathStep>, String, bool)> + '_ {
         self.spans.iter().map(|span| (self.path(span), span.text(&self.input), span.closed))
+    }
+
+    /// The parameters of a call written as tags, as the text of a JSON object.
+    pub(crate) fn parameters(&self) -> String {
+        let mut json = JsonWriter::default();
+        json.object(|json| {
+            for (path, text, _) in self.fields() {
+                if let Some(PathStep::Key(name)) = path.first() {
+                    json.key(name).string(&text);
+                }
+            }
+        });
+        json.into_string()
     }
 
     fn path(&self, span: &FieldSpan) -> Vec<PathStep> {
@@ -551,6 +566,9 @@ impl Row {
                     json.string(tool.call_id.as_deref().unwrap_or_default());
                 }
                 if whole {
+                    if tool.tagged {
+                        json.key("tagged").bool(true);
+                    }
                     json.key("input").string(&tool.input);
                 }
                 if which.has(Changed::INPUT_DONE) {

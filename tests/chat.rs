@@ -97,7 +97,7 @@ fn a_pending_call_runs_and_ends() {
     chat.chat.tool_result(by_row, Some("read"), false).unwrap();
     shows(&mut chat, r#"tool done f#c({"x":1}) whole title "Reading" output "read""#);
     assert_eq!(chat.rows()[0]["busy"], false);
-    assert_eq!(chat.chat.args(first(&chat)), Some(r#"{"x":1}"#));
+    assert_eq!(chat.chat.args(first(&chat)).as_deref(), Some(r#"{"x":1}"#));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_cancelled_call_takes_its_output_and_stays_cancelled() {
     shows(&mut chat, r#"tool cancelled f#c({"x":1}) whole"#);
     chat.chat.tool_result(by_id, Some("late"), false).unwrap();
     shows(&mut chat, r#"tool cancelled f#c({"x":1}) whole output "late""#);
-    assert_eq!(chat.chat.args(first(&chat)), None, "nothing is handed out of a cancelled call");
+    assert_eq!(chat.chat.args(first(&chat)).as_deref(), None, "nothing is handed out of a cancelled call");
 }
 
 // Ends.
@@ -328,7 +328,7 @@ fn the_same_call_id_in_two_streams_is_two_calls() {
 fn a_stream_of_a_sub_agent_is_drawn_inside_its_call() {
     let mut chat = pending();
     let parent = first(&chat);
-    let inner = chat.chat.stream(StreamOptions { format: Format::OpenAiChat, parent: Some(parent) });
+    let inner = chat.chat.stream(StreamOptions { parent: Some(parent), ..StreamOptions::from(Format::OpenAiChat) });
     chat.chat.push(inner, sse([chunk(r#"{"reasoning":"hm"}"#), content("inner"), end("stop")]).as_bytes());
     shows(
         &mut chat,

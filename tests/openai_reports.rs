@@ -344,7 +344,7 @@ fn arguments_that_were_cut_are_never_handed_out() {
     chat.abort();
     chat.drain();
     assert_eq!(chat.lines(), r#"tool cancelled f#c({"path":"a.txt","content":"half)"#);
-    assert_eq!(chat.chat.args(chat.chat.rows().next().unwrap().id), None);
+    assert_eq!(chat.chat.args(chat.chat.rows().next().unwrap().id).as_deref(), None);
 }
 
 /// farion1231/cc-switch#6793 (reported for Responses): the whole of an answer at its end may not replay it

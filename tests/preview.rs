@@ -316,7 +316,7 @@ fn arguments_of_any_key_are_handed_out_as_they_are() {
     records.push(end("tool_calls"));
     chat.feed(sse(&records).as_bytes(), Cuts::Whole);
     let id = chat.chat.rows().next().unwrap().id;
-    assert_eq!(chat.chat.args(id), Some(arguments));
+    assert_eq!(chat.chat.args(id).as_deref(), Some(arguments));
 }
 
 /// 11
@@ -325,10 +325,10 @@ fn arguments_are_handed_out_only_after_the_end_signal() {
     let mut chat = Chat::new();
     chat.feed(sse(records(&[r#"{"a":1}"#], plain)).as_bytes(), Cuts::Whole);
     let id = chat.chat.rows().next().unwrap().id;
-    assert_eq!(chat.chat.args(id), None);
+    assert_eq!(chat.chat.args(id).as_deref(), None);
     assert!(chat.chat.tool_started(ToolRef::Row(id)).is_err());
     chat.push(sse([end("tool_calls")]).as_bytes());
-    assert_eq!(chat.chat.args(id), Some(r#"{"a":1}"#));
+    assert_eq!(chat.chat.args(id).as_deref(), Some(r#"{"a":1}"#));
     assert!(chat.chat.tool_started(ToolRef::Row(id)).is_ok());
 }
 
@@ -369,7 +369,7 @@ fn malformed_or_cut_arguments_keep_their_text_and_are_never_executable() {
     chat.abort();
     chat.drain();
     assert_eq!(chat.lines(), r#"tool cancelled f#c({"a":"x"})"#);
-    assert_eq!(chat.chat.args(chat.chat.rows().next().unwrap().id), None);
+    assert_eq!(chat.chat.args(chat.chat.rows().next().unwrap().id).as_deref(), None);
 }
 
 /// 14
@@ -380,7 +380,7 @@ fn no_arguments_are_the_empty_object() {
     let mut records = records(&[], plain);
     records.push(end("tool_calls"));
     chat.feed(sse(&records).as_bytes(), Cuts::Whole);
-    assert_eq!(chat.chat.args(chat.chat.rows().next().unwrap().id), Some("{}"));
+    assert_eq!(chat.chat.args(chat.chat.rows().next().unwrap().id).as_deref(), Some("{}"));
     check("  ", "", Malformed);
 }
 

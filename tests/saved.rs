@@ -77,7 +77,7 @@ fn a_call_that_waits_may_still_be_run() {
     chat.finish();
     let mut again = restored(&chat.chat);
     let id = again.rows().next().unwrap().id;
-    assert_eq!(again.args(id), Some("{\"a\":1}"));
+    assert_eq!(again.args(id).as_deref(), Some("{\"a\":1}"));
     again.tool_started(ToolRef::Row(id)).unwrap();
 }
 
@@ -88,7 +88,7 @@ fn arguments_are_judged_anew() {
         "tool": {"name": "f", "input": "{\"a\":", "inputDone": true},
     }]});
     let again = ChatRows::restore(&saved.to_string(), Options::default()).unwrap();
-    assert_eq!(again.args(RowId::new(1).unwrap()), None);
+    assert_eq!(again.args(RowId::new(1).unwrap()).as_deref(), None);
     assert_eq!(lines(&rows(&again)), "tool interrupted f({\"a\":)");
 }
 

@@ -3,12 +3,14 @@
 //! replay of the stream finds them again by position and leaves the rows as they were.
 
 use crate::chunk::{CallNumber, Chunk, Effect, Finish, Refusal};
-use crate::json::{ArgsReader, JsonWriter, Raw};
+use crate::json::{JsonWriter, Raw};
 use crate::limits::Limits;
+use crate::present::call_reader::CallReader;
 use crate::present::named::Named;
 use crate::present::rows::Rows;
+use crate::present::tagged::{Tagged, TaggedTools};
 use crate::row::{Changed, Fact, Row, RowId, RowKind, RowState, error, list_of_one, message};
-use crate::text::common_prefix;
+use crate::text::{Grammar, common_prefix};
 
 /// What one stream has shown.
 #[derive(Debug, Default)]
@@ -43,6 +45,10 @@ pub(crate) struct Blocks {
     pub named: Named,
     /// What the wire says of the other side, if it does.
     at_work: Option<bool>,
+    /// Calls are written as tags in the text.
+    pub tagged: Option<Box<Tagged>>,
+    /// Calls of this message that were.
+    tagged_calls: Vec<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +94,7 @@ struct Speech {
 struct CallBlock {
     row: RowId,
     choice: u32,
-    reader: ArgsReader,
+    reader: CallReader,
     /// Bytes of the input that this pass over the stream has brought.
     seen: usize,
     /// A cap cut the arguments.
@@ -101,6 +107,12 @@ struct CallBlock {
     closed: bool,
 }
 
+/// Who speaks in a run of text.
+pub(super) enum Speaker {
+    Text,
+    Reasoning,
+}
+
 /// What a block needs of its chat to change rows.
 pub(crate) struct Stage<'a> {
     pub rows: &'a mut Rows,
@@ -109,8 +121,9 @@ pub(crate) struct Stage<'a> {
 }
 
 impl Blocks {
-    pub fn new(parent: Option<RowId>) -> Self {
-        Blocks { parent, ..Blocks::default() }
+    pub fn new(parent: Option<RowId>, tagged_tools: Option<TaggedTools>) -> Self {
+        let tagged = tagged_tools.map(|tools| Box::new(Tagged::new(tools)));
+        Blocks { parent, tagged, ..Blocks::default() }
     }
 
     /// Rows that are streaming or preparing.
@@ -174,6 +187,8 @@ impl Blocks {
         self.failed = false;
         self.replay = Some(0);
         self.named.restart();
+        self.tagged.iter_mut().for_each(|tagged| tagged.restart());
+        self.tagged_calls.clear();
         for call in &mut self.call_blocks {
             call.seen = 0;
             call.gap = false;
@@ -200,16 +215,25 @@ impl Blocks {
                     self.end_open(RowState::Interrupted, stage);
                     self.message += 1;
                 }
+                let whole = self.finish_tagged(None, stage);
                 self.in_message = 0;
                 self.first_call = self.calls.len();
+                self.tagged_calls.clear();
                 self.choices.clear();
                 self.errored = false;
                 // An id stands in the key of each of the message's rows; one that is no id would multiply.
                 const LONGEST_ID: usize = 256;
                 self.message_id = id.filter(|id| id.len() <= LONGEST_ID).map(Box::from);
-                Effect::None
+                whole
             }
-            Chunk::Text { choice, text } => self.speak(choice, BlockKind::Text, text, stage),
+            Chunk::Text { choice, text } => match self.tagged.take() {
+                Some(mut tagged) => {
+                    let effect = tagged.push(choice, text, self, stage);
+                    self.tagged = Some(tagged);
+                    effect
+                }
+                None => self.speak(choice, BlockKind::Text, text, stage),
+            },
             Chunk::Reasoning { choice, text } => self.speak(choice, BlockKind::Reasoning, text, stage),
             Chunk::ToolStart { choice, call, id, name } => self.start_call(choice, call, id, name, stage),
             Chunk::ToolNamed { call, id, name } => match self.call_block(call) {
@@ -274,8 +298,9 @@ impl Blocks {
 
     /// A record was lost: what it would have added to the calls of this message nobody knows.
     pub fn note_gap(&mut self) {
-        for place in self.calls[self.first_call..].iter().flatten() {
-            self.call_blocks[*place].gap = true;
+        for place in self.calls[self.first_call..].iter().flatten().chain(&self.tagged_calls) {
+            let call = &mut self.call_blocks[*place];
+            call.gap |= !matches!(&call.reader, CallReader::Tagged(tagged) if tagged.closed);
         }
     }
 
@@ -308,13 +333,13 @@ impl Blocks {
 
     /// Ends every row that is streaming or preparing.
     pub fn end_open(&mut self, state: RowState, stage: &mut Stage<'_>) -> Effect {
+        let mut effect = self.finish_tagged(None, stage);
         for choice in &mut self.choices {
             choice.speech = None;
         }
         for place in self.calls[self.first_call..].iter().flatten() {
             self.call_blocks[*place].closed = true;
         }
-        let mut effect = Effect::None;
         while let Some(row) = self.open.last().copied() {
             effect = effect.and(self.set_state(row, state, stage));
         }
@@ -558,6 +583,28 @@ impl Blocks {
         name: Option<&str>,
         stage: &mut Stage<'_>,
     ) -> Effect {
+        let reader = CallReader::json(stage.limits);
+        let (place, effect) = self.begin_call(choice, id, name, reader, stage);
+        let number = call.0 as usize;
+        if self.calls.len() <= number {
+            self.calls.resize(number + 1, None);
+        }
+        self.calls[number] = place;
+        match place {
+            Some(place) => effect.and(self.name_call(place, id, name, stage)),
+            None => effect,
+        }
+    }
+
+    /// A call begins, in a replay perhaps one that stands: its place among the calls. None: a cap kept it out.
+    fn begin_call(
+        &mut self,
+        choice: u32,
+        id: Option<&str>,
+        name: Option<&str>,
+        reader: CallReader,
+        stage: &mut Stage<'_>,
+    ) -> (Option<usize>, Effect) {
         let closed = self.close_speech(choice, RowState::Done, stage);
         let place = self.call_blocks.len();
         let known = self.replay.and_then(|next| match self.history.get(next)?.kind {
@@ -587,22 +634,66 @@ impl Blocks {
                 Some(known)
             }
             (Some(row), _) => {
-                let reader = ArgsReader::new(stage.limits);
                 let new =
                     CallBlock { row, choice, reader, seen: 0, cut: false, gap: false, unended: false, closed: false };
                 self.call_blocks.push(new);
                 Some(place)
             }
         };
-        let number = call.0 as usize;
-        if self.calls.len() <= number {
-            self.calls.resize(number + 1, None);
+        (place, effect)
+    }
+
+    /// A call written as tags begins.
+    pub(super) fn start_tagged(
+        &mut self,
+        choice: u32,
+        name: &str,
+        grammar: &Grammar,
+        stage: &mut Stage<'_>,
+    ) -> (Option<usize>, Effect) {
+        let reader = CallReader::tagged(grammar, name);
+        let (place, effect) = self.begin_call(choice, None, Some(name), reader, stage);
+        let Some(place) = place else { return (None, effect) };
+        self.tagged_calls.push(place);
+        let tagged = stage.rows.change(self.call_blocks[place].row, |row| {
+            if let Some(tool) = row.tool.as_deref_mut() {
+                tool.tagged = true;
+            }
+            Changed::NONE
+        });
+        (Some(place), effect.and(tagged).and(self.name_call(place, None, Some(name), stage)))
+    }
+
+    /// It ended, by its closing tag or because nothing more comes: the verdict on it needs no more.
+    pub(super) fn end_tagged(&mut self, place: usize, closed: bool, stage: &mut Stage<'_>) -> Effect {
+        if let CallReader::Tagged(call) = &mut self.call_blocks[place].reader {
+            call.closed = closed;
         }
-        self.calls[number] = place;
-        match place {
-            Some(place) => effect.and(self.name_call(place, id, name, stage)),
-            None => effect,
-        }
+        if closed { self.finish_call(place, Finish::Complete, false, stage) } else { Effect::None }
+    }
+
+    /// The text of a choice, or of all of them, is whole.
+    pub(super) fn finish_tagged(&mut self, choice: Option<u32>, stage: &mut Stage<'_>) -> Effect {
+        let Some(mut tagged) = self.tagged.take() else { return Effect::None };
+        let effect = tagged.finish(choice, self, stage);
+        self.tagged = Some(tagged);
+        effect
+    }
+
+    /// A run of text or reasoning goes on.
+    pub(super) fn say(&mut self, choice: u32, speaker: Speaker, text: &str, stage: &mut Stage<'_>) -> Effect {
+        let kind = match speaker {
+            Speaker::Text => BlockKind::Text,
+            Speaker::Reasoning => BlockKind::Reasoning,
+        };
+        self.speak(choice, kind, text, stage)
+    }
+
+    /// A cap cut what a choice says.
+    pub(super) fn truncate_speech(&mut self, choice: u32, stage: &mut Stage<'_>) -> Effect {
+        let place = self.choice(choice);
+        let row = self.choices[place].speech.and_then(|speech| speech.row);
+        row.map_or(Effect::None, |row| stage.rows.change(row, set_truncated)).and(Effect::Refused(Refusal::TextBytes))
     }
 
     fn call_block(&self, call: CallNumber) -> Option<usize> {
@@ -630,7 +721,7 @@ impl Blocks {
         })
     }
 
-    fn arguments(&mut self, place: usize, text: &str, stage: &mut Stage<'_>) -> Effect {
+    pub(super) fn arguments(&mut self, place: usize, text: &str, stage: &mut Stage<'_>) -> Effect {
         let call = &mut self.call_blocks[place];
         let id = call.row;
         let Some(row) = stage.rows.get(id) else { return Effect::None };
@@ -655,7 +746,7 @@ impl Blocks {
         let call = &mut self.call_blocks[place];
         let keep = call.seen + common;
         let effect = if common < there {
-            call.reader = ArgsReader::new(stage.limits);
+            call.reader = call.reader.again(stage.limits);
             stage.rows.replace_input(id, keep, text.get(common..).unwrap_or_default(), &mut call.reader)
         } else {
             stage.rows.append_input(id, text.get(common..).unwrap_or_default(), &mut call.reader)
@@ -679,14 +770,15 @@ impl Blocks {
         if preparing.and_then(|row| row.tool.as_deref()).is_none_or(|tool| tool.input.len() <= seen) {
             return effect;
         }
-        call.reader = ArgsReader::new(stage.limits);
+        call.reader = call.reader.again(stage.limits);
         effect.and(stage.rows.replace_input(row, seen, "", &mut call.reader))
     }
 
     fn finish_choice(&mut self, index: u32, finish: Finish<'_>, stage: &mut Stage<'_>) -> Effect {
+        let whole = self.finish_tagged(Some(index), stage);
         let place = self.choice(index);
         let again = std::mem::replace(&mut self.choices[place].finished, true);
-        let mut effect = self.show_waiting_sources(place, stage);
+        let mut effect = whole.and(self.show_waiting_sources(place, stage));
         let cut = matches!(finish, Finish::Length | Finish::Filtered);
         if let Some(Speech { row: Some(row), seen, .. }) = self.choices[place].speech {
             effect = effect.and(cut_text(row, seen, stage));
@@ -698,6 +790,12 @@ impl Blocks {
         }
         for number in self.first_call..self.calls.len() {
             if let Some(place) = self.calls[number].filter(|place| self.call_blocks[*place].choice == index) {
+                effect = effect.and(self.finish_call(place, finish, again, stage));
+            }
+        }
+        for number in 0..self.tagged_calls.len() {
+            let place = self.tagged_calls[number];
+            if self.call_blocks[place].choice == index {
                 effect = effect.and(self.finish_call(place, finish, again, stage));
             }
         }
@@ -737,10 +835,11 @@ impl Blocks {
         }
         let call = &mut self.call_blocks[place];
         if less {
-            call.reader = ArgsReader::new(stage.limits);
+            call.reader = call.reader.again(stage.limits);
             stage.rows.replace_input(row, seen, "", &mut call.reader);
         }
         let named = stage.rows.get(row).and_then(|row| row.tool.as_deref()).is_some_and(|tool| !tool.name.is_empty());
+        let is_tagged = matches!(call.reader, CallReader::Tagged(_));
         let well_formed = stage.rows.finish_input(row, &mut call.reader);
         let code = match finish {
             Finish::Length | Finish::Filtered => {
@@ -754,6 +853,7 @@ impl Blocks {
             Finish::Complete if call.cut => "arguments-too-long",
             Finish::Complete if call.gap => "arguments-incomplete",
             Finish::Complete if call.reader.nested_too_deep() => "arguments-nesting",
+            Finish::Complete if !well_formed && is_tagged => "arguments-incomplete",
             Finish::Complete if !well_formed => "arguments-malformed",
             Finish::Complete if !named => "name-missing",
             Finish::Complete => {

@@ -1,5 +1,7 @@
 //! One chat: its streams, its rows and panels, what the user and the host add to them, and when to hand changes out.
 
+use std::borrow::Cow;
+
 use crate::chunk::{Chunk, ChunkSink, Effect, Refusal, Usage};
 use crate::fault::{Fault, FaultLog, Tally};
 use crate::json::{JsonWriter, Raw};
@@ -10,6 +12,7 @@ use crate::present::panels::Panels;
 use crate::present::rows::Rows;
 use crate::present::saved::{self, RestoreError, Unclaimed};
 use crate::present::schedule::{Cadence, Due, due};
+use crate::present::tagged::TaggedTools;
 use crate::row::{Changed, Fact, Panel, PanelName, Row, RowId, RowKind, RowState};
 use crate::wire::{Format, Input, StreamSink};
 
@@ -23,17 +26,19 @@ pub struct Options {
 }
 
 /// What a stream is opened with.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct StreamOptions {
     /// Its wire format.
     pub format: Format,
     /// The row inside which its rows are drawn.
     pub parent: Option<RowId>,
+    /// Calls are written as tags in its text.
+    pub tagged_tools: Option<TaggedTools>,
 }
 
 impl From<Format> for StreamOptions {
     fn from(format: Format) -> Self {
-        StreamOptions { format, parent: None }
+        StreamOptions { format, parent: None, tagged_tools: None }
     }
 }
 
@@ -370,7 +375,7 @@ impl ChatRows {
             input: None,
             format: options.format,
             tally: Tally::default(),
-            blocks: Blocks::new(options.parent),
+            blocks: Blocks::new(options.parent, options.tagged_tools),
             end: None,
             last_news: self.now,
             quiet: false,
@@ -725,8 +730,8 @@ impl ChatRows {
         if tool.input_done && states.contains(&row.state) { Ok(id) } else { Err(ToolError::NotExecutable(row.state)) }
     }
 
-    /// The arguments of a call that may be executed: pending, complete and well-formed JSON text, `{}` where the wire
-    /// sent none. None for every other row.
+    /// The arguments of a call that may be executed, runs, or ran: complete and well-formed JSON text, `{}` where the
+    /// wire sent none; of a call written as tags the object of its parameters. None for every other row.
     ///
     /// ```
     /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
@@ -735,13 +740,17 @@ impl ChatRows {
     /// # chat.push_message(stream, r#"{"choices":[{"delta":{"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#);
     /// # let call = ToolRef::Call(stream, "c");
     /// let row = chat.rows().next().unwrap().id;
-    /// assert_eq!(chat.args(row), Some("{}"));
+    /// assert_eq!(chat.args(row).as_deref(), Some("{}"));
     /// ```
-    pub fn args(&self, id: RowId) -> Option<&str> {
+    pub fn args(&self, id: RowId) -> Option<Cow<'_, str>> {
         let row = self.rows.get(id)?;
         let tool = row.tool.as_deref().filter(|tool| tool.input_done)?;
         let stands = matches!(row.state, RowState::Pending | RowState::Running | RowState::Done | RowState::Failed);
-        stands.then(|| if tool.input.is_empty() { "{}" } else { &tool.input })
+        stands.then(|| match () {
+            () if tool.tagged => Cow::Owned(tool.parameters()),
+            () if tool.input.is_empty() => Cow::Borrowed("{}"),
+            () => Cow::Borrowed(&*tool.input),
+        })
     }
 
     /// The rows, in their order.

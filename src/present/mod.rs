@@ -1,12 +1,14 @@
 //! From chunks to row operations: the rows, the blocks of each stream, the panels, and when to hand changes out.
 
 mod blocks;
+mod call_reader;
 mod chat;
 mod named;
 mod panels;
 mod rows;
 mod saved;
 mod schedule;
+mod tagged;
 mod turn;
 
 pub use chat::{ChatRows, End, Options, StreamId, StreamOptions, ToolError, ToolRef};
@@ -14,4 +16,5 @@ pub use saved::RestoreError;
 #[cfg(target_arch = "wasm32")]
 pub(crate) use schedule::HIDDEN_MILLIS;
 pub use schedule::{Cadence, Due};
+pub use tagged::TaggedTools;
 pub use turn::{Answer, BlockEnd, BlockNumber, Skip, Turn, TurnBlock, TurnHost, TurnOptions, WaitId};

@@ -3,8 +3,8 @@
 //! repeats the rest.
 
 use crate::chunk::{Block, Effect, Refusal, ToolBlock};
-use crate::json::ArgsReader;
 use crate::present::blocks::{Blocks, Stage};
+use crate::present::call_reader::CallReader;
 use crate::row::{Changed, Fact, Row, RowId, RowKind, RowState, Tool};
 use crate::text::common_prefix;
 
@@ -26,7 +26,7 @@ struct NamedRow {
     /// It stood before the stream first told of it: what is the start of it may still come.
     stood: bool,
     /// Of a call whose arguments were told.
-    reader: Option<Box<ArgsReader>>,
+    reader: Option<Box<CallReader>>,
 }
 
 impl Named {
@@ -231,7 +231,7 @@ impl Blocks {
         let Ok(place) = self.named.find(key) else { return Effect::None };
         let named = &mut self.named.rows[place];
         let rest = input.get(keep..).unwrap_or_default();
-        let fresh = || Box::new(ArgsReader::new(stage.limits));
+        let fresh = || Box::new(CallReader::json(stage.limits));
         if keep == there && (there == 0 || named.reader.is_some()) {
             return stage.rows.append_input(id, rest, named.reader.get_or_insert_with(fresh));
         }

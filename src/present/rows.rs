@@ -5,9 +5,10 @@
 use std::collections::BinaryHeap;
 
 use crate::chunk::{Effect, Refusal};
-use crate::json::{ArgsReader, FieldSpan, Step};
+use crate::json::{FieldSpan, Step};
 use crate::limits::Limits;
 use crate::op::{AppendField, Patch, RowOp, RowSink, utf16_len};
+use crate::present::call_reader::CallReader;
 use crate::row::{Changed, Fact, Facts, FieldNews, Row, RowId, RowKind, RowState, Tool, message};
 use crate::text::common_prefix;
 
@@ -335,7 +336,7 @@ impl Rows {
     }
 
     /// Appends to the arguments of the row's call, up to the cap, and reads them.
-    pub fn append_input(&mut self, id: RowId, text: &str, reader: &mut ArgsReader) -> Effect {
+    pub fn append_input(&mut self, id: RowId, text: &str, reader: &mut CallReader) -> Effect {
         let max = self.limits.tool_input_bytes;
         let Some(slot) = self.slot(id) else { return Effect::None };
         let Some(tool) = slot.row.tool.as_deref_mut() else { return Effect::None };
@@ -345,7 +346,7 @@ impl Rows {
     }
 
     /// The arguments of the row's call ended. True if they may be executed.
-    pub fn finish_input(&mut self, id: RowId, reader: &mut ArgsReader) -> bool {
+    pub fn finish_input(&mut self, id: RowId, reader: &mut CallReader) -> bool {
         let Some(slot) = self.slot(id) else { return false };
         let Some(tool) = slot.row.tool.as_deref_mut() else { return false };
         reader.finish(&tool.input, &mut tool.spans)
@@ -375,7 +376,7 @@ impl Rows {
     }
 
     /// Replaces the arguments of the row's call from byte `keep` on; `reader` is new.
-    pub fn replace_input(&mut self, id: RowId, keep: usize, text: &str, reader: &mut ArgsReader) -> Effect {
+    pub fn replace_input(&mut self, id: RowId, keep: usize, text: &str, reader: &mut CallReader) -> Effect {
         let Some(slot) = self.slot(id) else { return Effect::None };
         let Some(tool) = slot.row.tool.as_deref_mut() else { return Effect::None };
         if let Some(shown) = &mut slot.shown {
@@ -389,7 +390,7 @@ impl Rows {
 
     /// The same on a wire that closes what it repeats: where the first value that differs has only grown and those
     /// after it are as they were, the fields stand as they were shown, and that one goes on.
-    pub fn regrow_input(&mut self, id: RowId, keep: usize, text: &str, reader: &mut ArgsReader) -> Effect {
+    pub fn regrow_input(&mut self, id: RowId, keep: usize, text: &str, reader: &mut CallReader) -> Effect {
         let before = self.slot(id).and_then(|slot| Some((slot.shown.as_ref()?, slot.row.tool.as_deref()?)));
         let before = before.filter(|(shown, _)| !shown.fields_rewritten).map(|(shown, tool)| {
             let last = (shown.fields, shown.field_end, shown.field_open);
@@ -624,7 +625,7 @@ impl Slot {
         Effect::Refused(cap)
     }
 
-    fn read_input(&mut self, reader: &mut ArgsReader) {
+    fn read_input(&mut self, reader: &mut CallReader) {
         let Some(tool) = self.row.tool.as_deref_mut() else { return };
         reader.advance(&tool.input, &mut tool.spans);
         if reader.take_rewritten()

@@ -5,11 +5,13 @@
 use std::collections::BinaryHeap;
 use std::fmt;
 
-use crate::json::{ArgsReader, JsonStr, JsonWriter, Raw, Tape, Value};
+use crate::json::{JsonStr, JsonWriter, Raw, Tape, Value};
 use crate::limits::Limits;
+use crate::present::call_reader::CallReader;
 use crate::present::panels::Panels;
 use crate::present::rows::{Rows, empty_row};
 use crate::row::{Fact, PanelName, Row, RowId, RowKind, RowState, Tool, Word, write_values};
+use crate::text::Grammar;
 
 /// The version of the form.
 const VERSION: u64 = 1;
@@ -121,13 +123,21 @@ fn read_tool(saved: Value<'_>, limits: &Limits) -> Tool {
         input: text(saved.get("input")).unwrap_or_default(),
         output: text(saved.get("output")),
         is_error: saved.get("isError").bool(),
+        tagged: saved.get("tagged").bool() == Some(true),
         ..Tool::default()
     };
-    let mut reader = ArgsReader::new(limits);
+    let mut reader = match tool.tagged {
+        true => CallReader::tagged(&Grammar::default(), &tool.name),
+        false => CallReader::json(limits),
+    };
     reader.advance(&tool.input, &mut tool.spans);
+    let done = saved.get("inputDone").bool() == Some(true);
+    if let CallReader::Tagged(call) = &mut reader {
+        call.closed = done;
+    }
     let well_formed = reader.finish(&tool.input, &mut tool.spans);
     tool.fields_truncated = reader.preview_truncated();
-    tool.input_done = well_formed && saved.get("inputDone").bool() == Some(true);
+    tool.input_done = well_formed && done;
     tool
 }
 

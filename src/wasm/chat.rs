@@ -1,8 +1,9 @@
 //! The class `ChatRows`.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
-use js_sys::{Array, Function, JsString};
+use js_sys::{Array, Function, JsString, Object};
 use wasm_bindgen::prelude::*;
 
 use super::options::{chat_options, stream_options};
@@ -23,7 +24,10 @@ impl JsChatRows {
     #[wasm_bindgen(constructor, skip_typescript)]
     pub fn new(options: &JsValue) -> Result<JsChatRows, JsValue> {
         let given = chat_options(options)?;
-        Ok(JsChatRows { shared: Shared::new(ChatRows::new(given.options), given.format), locale: given.locale })
+        Ok(JsChatRows {
+            shared: Shared::new(ChatRows::new(given.options), given.format, given.tagged_tools),
+            locale: given.locale,
+        })
     }
 
     #[wasm_bindgen(skip_typescript)]
@@ -31,7 +35,7 @@ impl JsChatRows {
         let given = chat_options(options)?;
         let json = message_json(snapshot)?;
         let chat = ChatRows::restore(&json, given.options).map_err(|error| type_error(&error.to_string()))?;
-        Ok(JsChatRows { shared: Shared::new(chat, given.format), locale: given.locale })
+        Ok(JsChatRows { shared: Shared::new(chat, given.format, given.tagged_tools), locale: given.locale })
     }
 
     #[wasm_bindgen(skip_typescript)]
@@ -74,7 +78,10 @@ impl JsChatRows {
 
     #[wasm_bindgen(skip_typescript)]
     pub fn stream(&self, options: &JsValue) -> Result<JsChatStream, JsValue> {
-        let options = stream_options(options, self.shared.core()?.format)?;
+        let options = {
+            let core = self.shared.core()?;
+            stream_options(options, core.format, core.tagged_tools.as_ref())?
+        };
         let id = self.shared.change()?.chat.stream(options);
         Ok(JsChatStream::new(self.shared.clone(), id))
     }
@@ -119,7 +126,13 @@ impl JsChatRows {
     #[wasm_bindgen(skip_typescript)]
     pub fn args(&self, row: u32) -> Result<JsValue, JsValue> {
         let core = self.shared.core()?;
-        RowId::new(row).and_then(|id| core.chat.args(id)).map_or(Ok(JsValue::UNDEFINED), parse)
+        let Some(args) = RowId::new(row).and_then(|id| core.chat.args(id)) else { return Ok(JsValue::UNDEFINED) };
+        let parsed = parse(&args)?;
+        if let (Cow::Owned(_), Some(parameters)) = (args, parsed.dyn_ref::<Object>()) {
+            // Names come from the message: none of them is to find anything of a prototype's.
+            Object::set_prototype_of(parameters, JsValue::NULL.unchecked_ref());
+        }
+        Ok(parsed)
     }
 
     #[wasm_bindgen(skip_typescript)]
@@ -179,7 +192,7 @@ impl JsChatRows {
         if let Some(stream) = core.default.filter(|stream| core.chat.end(*stream).is_none()) {
             return Ok(stream);
         }
-        let options = stream_options(&JsValue::UNDEFINED, core.format)?;
+        let options = stream_options(&JsValue::UNDEFINED, core.format, core.tagged_tools.as_ref())?;
         let stream = core.chat.stream(options);
         core.default = Some(stream);
         Ok(stream)

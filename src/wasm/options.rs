@@ -1,15 +1,16 @@
 //! Options from plain objects. An unknown name is an error that lists the known ones.
 
-use js_sys::Object;
+use js_sys::{Array, Object};
 use wasm_bindgen::prelude::*;
 
 use super::{property, string_property, type_error};
-use crate::{Cadence, Format, Limits, Options, RowId, StreamOptions};
+use crate::{Cadence, Format, Grammar, Limits, Options, RowId, StreamOptions, TaggedTools, Thoughts};
 
 /// What a chat is made with.
 pub(super) struct Given {
     pub options: Options,
     pub format: Option<Format>,
+    pub tagged_tools: Option<TaggedTools>,
     pub locale: Option<String>,
 }
 
@@ -44,7 +45,7 @@ fn format(value: &JsValue) -> Result<Option<Format>, JsValue> {
 }
 
 pub(super) fn chat_options(value: &JsValue) -> Result<Given, JsValue> {
-    know(value, "options", &["locale", "format", "cadence", "limits"])?;
+    know(value, "options", &["locale", "format", "cadence", "limits", "taggedTools"])?;
     let cadence = property(value, "cadence");
     let cadence = match cadence.as_string() {
         Some(name) if name == "frame" => Cadence::Frame,
@@ -58,6 +59,7 @@ pub(super) fn chat_options(value: &JsValue) -> Result<Given, JsValue> {
     Ok(Given {
         options: Options { cadence, limits },
         format: format(value)?,
+        tagged_tools: tagged_tools(&property(value, "taggedTools"))?.flatten(),
         locale: string_property(value, "locale")?,
     })
 }
@@ -94,11 +96,50 @@ pub(super) fn interval(value: &JsValue) -> Result<u64, JsValue> {
     Ok(interval.map_or(crate::PREPARING_INTERVAL_MILLIS, |millis| millis as u64))
 }
 
-pub(super) fn stream_options(value: &JsValue, default: Option<Format>) -> Result<StreamOptions, JsValue> {
-    know(value, "stream options", &["format", "parent"])?;
+/// `true`, or what is to be known beyond the built-in tags; none: nothing is said of them.
+fn tagged_tools(value: &JsValue) -> Result<Option<Option<TaggedTools>>, JsValue> {
+    if value.is_undefined() || value.is_null() {
+        return Ok(None);
+    }
+    match value.as_bool() {
+        Some(true) => return Ok(Some(Some(TaggedTools::default()))),
+        Some(false) => return Ok(Some(None)),
+        None => know(value, "taggedTools", &["tools", "params", "inCode", "thoughts"])?,
+    }
+    let mut grammar = Grammar::default().tools_in_code(property(value, "inCode").is_truthy());
+    for (name, is_tool) in [("tools", true), ("params", false)] {
+        for word in names(value, name)? {
+            grammar = if is_tool { grammar.with_tool(&word) } else { grammar.with_param(&word) };
+        }
+    }
+    let thoughts = match string_property(value, "thoughts")?.as_deref() {
+        None | Some("apart") => Thoughts::Apart,
+        Some("inline") => Thoughts::Inline,
+        Some(_) => return Err(type_error("thoughts is \"apart\" or \"inline\"")),
+    };
+    Ok(Some(Some(TaggedTools { grammar, thoughts })))
+}
+
+/// A property that is an array of strings, if it is there at all.
+fn names(value: &JsValue, name: &str) -> Result<Vec<String>, JsValue> {
+    let list = property(value, name);
+    if list.is_undefined() {
+        return Ok(Vec::new());
+    }
+    let list = list.dyn_ref::<Array>().and_then(|list| list.iter().map(|name| name.as_string()).collect());
+    list.ok_or_else(|| type_error(&[name, " must be an array of strings"].concat()))
+}
+
+pub(super) fn stream_options(
+    value: &JsValue,
+    default: Option<Format>,
+    default_tools: Option<&TaggedTools>,
+) -> Result<StreamOptions, JsValue> {
+    know(value, "stream options", &["format", "parent", "taggedTools"])?;
     let format = format(value)?.or(default);
     // An empty name lists the names there are.
     let format = format.map_or_else(|| Format::named("").map_err(|error| type_error(&error)), Ok)?;
     let parent = whole_number(&property(value, "parent"), "parent", f64::from(u32::MAX))?;
-    Ok(StreamOptions { format, parent: parent.and_then(|parent| RowId::new(parent as u32)) })
+    let tagged_tools = tagged_tools(&property(value, "taggedTools"))?.unwrap_or_else(|| default_tools.cloned());
+    Ok(StreamOptions { format, parent: parent.and_then(|parent| RowId::new(parent as u32)), tagged_tools })
 }

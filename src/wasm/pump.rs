@@ -12,7 +12,7 @@ use web_sys::Document;
 use super::pipe::{self, Stop};
 use super::{call, error, out, parse, property, type_error};
 use crate::json::JsonWriter;
-use crate::{ChatRows, Due, Fault, Format, OpBuffer, RowOp, RowSink, StreamId};
+use crate::{ChatRows, Due, Fault, Format, OpBuffer, RowOp, RowSink, StreamId, TaggedTools};
 
 #[wasm_bindgen]
 extern "C" {
@@ -55,6 +55,7 @@ pub(super) struct Shared {
 pub(super) struct Core {
     pub chat: ChatRows,
     pub format: Option<Format>,
+    pub tagged_tools: Option<TaggedTools>,
     /// The default stream.
     pub default: Option<StreamId>,
     /// First halves of characters that end a stream's last string.
@@ -107,7 +108,7 @@ impl RowSink for Batch {
 }
 
 impl Shared {
-    pub fn new(chat: ChatRows, format: Option<Format>) -> Rc<Shared> {
+    pub fn new(chat: ChatRows, format: Option<Format>, tagged_tools: Option<TaggedTools>) -> Rc<Shared> {
         // Asked once: to ask for what is not there costs an exception.
         let global = js_sys::global();
         let document = property(&global, "document").dyn_into::<Document>().ok();
@@ -123,6 +124,7 @@ impl Shared {
             let core = Core {
                 chat,
                 format,
+                tagged_tools,
                 default: None,
                 halves: Vec::new(),
                 buffer: Vec::new(),

@@ -51,7 +51,9 @@ export interface Tool {
   name: string;
   callId?: string;
   title?: string;
-  /** Arguments as received: JSON text. */
+  /** The arguments are parameters written as tags in the message's text, no JSON. */
+  tagged?: true;
+  /** Arguments as received: JSON text; of a tagged call what stands between its tags. */
   input: string;
   /** The arguments ended and are well-formed. */
   inputDone: boolean;
@@ -179,12 +181,26 @@ export interface ChatOptions {
   format?: FormatName;
   cadence?: Cadence;
   limits?: Limits;
+  /** Of the default stream, and of streams that say nothing of it. */
+  taggedTools?: boolean | TaggedTools;
+}
+
+/** Calls that a model writes as tags in its text, such as `<read_file><path>a.txt</path></read_file>`. */
+export interface TaggedTools {
+  /** Names of tools and of parameters beside the built-in ones. */
+  tools?: string[];
+  params?: string[];
+  /** Tags inside code spans and fences are calls as well. */
+  inCode?: boolean;
+  /** Where that goes which stands in thinking tags: to rows of its own (`"apart"`, the default), or into the text. */
+  thoughts?: "apart" | "inline";
 }
 
 export interface StreamOptions {
   format?: FormatName;
   /** The row inside which this stream's rows are drawn, such as the call that started a sub-agent. */
   parent?: number;
+  taggedTools?: boolean | TaggedTools;
 }
 
 export interface Stats {

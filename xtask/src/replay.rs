@@ -5,17 +5,18 @@ use std::io::{Read, Write};
 use std::process::ExitCode;
 
 use chatrows::json::JsonWriter;
-use chatrows::{ChatRows, Format, Options, RowOp, StreamId};
+use chatrows::{ChatRows, Format, Options, RowOp, StreamId, StreamOptions, TaggedTools};
 
 /// How to call it.
 pub const USAGE: &str = "\
-cargo xtask replay --format F [--rows | --ops | --panels | --faults | --stats] [--cut N | --cut-seed S] [--no-finish] FILE|-
+cargo xtask replay --format F [--rows | --ops | --panels | --faults | --stats] [--cut N | --cut-seed S] [--tagged] [--no-finish] FILE|-
   --rows      the rows at the end, one a line (the default)
   --ops       every row operation; a batch is drained after each piece
   --panels    the panels at the end
   --faults    what was wrong with the input, one fault a line
   --stats     what became of the input
   --cut N     feed pieces of N bytes; --cut-seed S: pieces of pseudo-random sizes; without either: one piece
+  --tagged    calls are written as tags in the text
   --no-finish leave the stream open at the end of the file";
 
 #[derive(Clone, Copy, PartialEq)]
@@ -54,6 +55,7 @@ pub fn run(args: Vec<String>) -> ExitCode {
 
 fn replay(args: Vec<String>) -> Result<String, String> {
     let (mut format, mut show, mut cut, mut finish, mut file) = (None, Show::Rows, Cut::Whole, true, None);
+    let mut tagged_tools = None;
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         let mut value = |name: &str| args.next().ok_or_else(|| format!("{name} needs a value"));
@@ -72,6 +74,7 @@ fn replay(args: Vec<String>) -> Result<String, String> {
                 cut =
                     Cut::Seed(value("--cut-seed")?.parse().map_err(|_| "--cut-seed takes a whole number".to_owned())?);
             }
+            "--tagged" => tagged_tools = Some(TaggedTools::default()),
             "--no-finish" => finish = false,
             option if option.starts_with("--") => return Err(format!("unknown option {option}")),
             path if file.is_none() => file = Some(path.to_owned()),
@@ -83,7 +86,7 @@ fn replay(args: Vec<String>) -> Result<String, String> {
     let bytes = read(&file)?;
 
     let mut chat = ChatRows::new(Options::default());
-    let stream = chat.stream(format);
+    let stream = chat.stream(StreamOptions { tagged_tools, ..StreamOptions::from(format) });
     let mut ops = String::new();
     let mut drain = |chat: &mut ChatRows| {
         chat.drain(&mut |op: RowOp<'_>| {
