@@ -166,6 +166,9 @@ pub struct Block<'a> {
     pub bytes: Option<u64>,
     /// What only some rows have, in any order.
     pub facts: Vec<(Fact, Raw)>,
+    /// What another stream may name it by, if that is not its key; empty where nothing is, as for a block that is known
+    /// by its place.
+    pub known_as: Option<Box<str>>,
 }
 
 /// A call as a named block tells of it.
@@ -188,9 +191,23 @@ pub struct ToolBlock<'a> {
 }
 
 impl Block<'_> {
+    /// What any stream may name it by.
+    pub(crate) fn identity<'a>(&'a self, key: &'a str) -> Option<&'a str> {
+        Some(self.known_as.as_deref().unwrap_or(key)).filter(|name| !name.is_empty())
+    }
+
     /// A block of which nothing more is known.
     pub fn new(kind: RowKind, state: RowState) -> Self {
-        Block { kind, state, text: Cow::Borrowed(""), text_same: 0, tool: None, bytes: None, facts: Vec::new() }
+        Block {
+            kind,
+            state,
+            text: Cow::Borrowed(""),
+            text_same: 0,
+            tool: None,
+            bytes: None,
+            facts: Vec::new(),
+            known_as: None,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::chunk::{CallNumber, Chunk, Effect, Finish, Refusal};
 use crate::json::{ArgsReader, JsonWriter, Raw};
 use crate::limits::Limits;
 use crate::present::named::Named;
-use crate::present::rows::Rows;
+use crate::present::rows::{Rows, place_of};
 use crate::row::{Changed, Fact, Row, RowId, RowKind, RowState, error, list_of_one, message};
 use crate::text::common_prefix;
 
@@ -120,7 +120,9 @@ impl Blocks {
 
     /// Forgets that a row is open.
     pub(super) fn forget_open(&mut self, id: RowId) {
-        self.open.retain(|open| *open != id);
+        if let Some(place) = place_of(&self.open, id) {
+            self.open.remove(place);
+        }
     }
 
     /// Whether what comes may have come before.
@@ -308,7 +310,7 @@ impl Blocks {
             self.call_blocks[*place].closed = true;
         }
         let mut effect = Effect::None;
-        while let Some(row) = self.open.last().copied() {
+        for row in std::mem::take(&mut self.open).into_iter().rev() {
             effect = effect.and(self.set_state(row, state, stage));
         }
         effect
@@ -366,9 +368,10 @@ impl Blocks {
             return Effect::Changed;
         }
         // A row that the page removed is open no more.
-        match before {
-            Some(_) if state.is_open() => self.open.push(id),
-            _ => self.open.retain(|open| *open != id),
+        match (before.map(RowState::is_open), state.is_open()) {
+            (Some(false), true) => self.open.push(id),
+            (Some(true) | None, false) | (None, true) => self.forget_open(id),
+            _ => {}
         }
         let now = stage.now;
         stage.rows.change(id, |row| {

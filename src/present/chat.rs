@@ -159,6 +159,13 @@ impl Stream {
     fn tally(&self) -> Tally {
         self.input.as_ref().map_or(self.tally, |input| input.tally())
     }
+
+    /// Lets go of what reads it; the counts stay.
+    fn let_go(&mut self) {
+        if let Some(input) = self.input.take() {
+            self.tally = input.tally();
+        }
+    }
 }
 
 /// A chunk's way from one stream's decoder to the chat.
@@ -185,7 +192,7 @@ impl ChunkSink for Presenter<'_> {
                 }
             }
             Chunk::Block { key, block, .. } if self.blocks.named.get(key).is_none() => {
-                let row = self.unclaimed.claim(key, block.kind, self.stage.rows);
+                let row = block.identity(key).and_then(|name| self.unclaimed.claim(name, block.kind, self.stage.rows));
                 let is_user = block.kind == RowKind::User;
                 let row = row.or_else(|| is_user.then(|| self.echoed(&block.text)).flatten());
                 if let Some(row) = row {
@@ -468,9 +475,7 @@ impl ChatRows {
     /// The stream ended: only its counts are kept.
     fn close(&mut self, stream: StreamId, end: End) -> End {
         let entry = &mut self.streams[stream.index()];
-        if let Some(input) = entry.input.take() {
-            entry.tally = input.tally();
-        }
+        entry.let_go();
         entry.end = Some(end);
         entry.blocks.rest();
         self.live.retain(|live| *live != stream.index());
@@ -536,8 +541,7 @@ impl ChatRows {
     /// ```
     pub fn restart(&mut self, stream: StreamId) {
         let entry = &mut self.streams[stream.index()];
-        entry.tally = entry.tally();
-        entry.input = None;
+        entry.let_go();
         entry.blocks.restart();
         entry.end = None;
         entry.last_news = self.now;

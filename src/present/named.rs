@@ -6,13 +6,19 @@ use crate::chunk::{Block, Effect, Refusal, ToolBlock};
 use crate::json::ArgsReader;
 use crate::present::blocks::{Blocks, Stage};
 use crate::row::{Changed, Fact, Row, RowId, RowState, Tool};
+use crate::sorted::{Keyed, Sorted};
 use crate::text::common_prefix;
 
 /// The rows of a stream's named blocks, in the order of their keys.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
-    #[expect(clippy::vec_box, reason = "one that comes out of its order moves all that follow")]
-    rows: Vec<Box<NamedRow>>,
+    rows: Sorted<NamedRow>,
+}
+
+impl Keyed for NamedRow {
+    fn key(&self) -> &str {
+        &self.key
+    }
 }
 
 #[derive(Debug)]
@@ -35,13 +41,8 @@ impl Named {
         self.rows.iter().map(|named| named.row)
     }
 
-    #[inline(never)]
-    fn find(&self, key: &str) -> Result<usize, usize> {
-        self.rows.binary_search_by(|known| (*known.key).cmp(key))
-    }
-
     pub fn get(&self, key: &str) -> Option<RowId> {
-        self.find(key).ok().map(|place| self.rows[place].row)
+        self.rows.get(key).map(|named| named.row)
     }
 
     /// What comes now is told from the start.
@@ -52,15 +53,13 @@ impl Named {
     /// Notes how much of a block is told now; answers how much was before.
     fn note(&mut self, key: &str, block: &Block<'_>) -> usize {
         let told = block.tool.as_ref().map_or(&block.text, |tool| &tool.input);
-        self.find(key).map_or(0, |place| std::mem::replace(&mut self.rows[place].seen, told.len()))
+        self.rows.get_mut(key).map_or(0, |named| std::mem::replace(&mut named.seen, told.len()))
     }
 
     /// This key means that row.
     pub fn adopt(&mut self, key: &str, row: RowId) {
-        match self.find(key) {
-            Ok(place) => (self.rows[place].row, self.rows[place].reader) = (row, None),
-            Err(place) => self.rows.insert(place, Box::new(NamedRow { key: key.into(), row, seen: 0, reader: None })),
-        }
+        let named = self.rows.get_or_insert(key, || NamedRow { key: key.into(), row, seen: 0, reader: None });
+        (named.row, named.reader) = (row, None);
     }
 }
 
@@ -101,13 +100,13 @@ impl Blocks {
                 let Some(id) = added else { return Effect::Refused(Refusal::Rows) };
                 self.named.adopt(key, id);
                 self.named.note(key, block);
-                stage.rows.change(id, |row| {
-                    row.key = Some(key.into());
-                    Changed::KEY
-                });
                 (id, Effect::Changed)
             }
         };
+        effect = effect.and(stage.rows.change(id, |row| {
+            let key = block.identity(key).map(Box::from);
+            if put(&mut row.key, &key) { Changed::KEY } else { Changed::NONE }
+        }));
         effect = effect.and(stage.rows.set_text(id, &block.text, block.text_same));
         if let Some(tool) = &block.tool {
             effect = effect.and(self.set_input(key, id, &tool.input, stage));
@@ -132,8 +131,7 @@ impl Blocks {
 
     /// The block is no more.
     pub fn take_away(&mut self, key: &str, stage: &mut Stage<'_>) -> Effect {
-        let Ok(place) = self.named.find(key) else { return Effect::None };
-        let row = self.named.rows.remove(place).row;
+        let Some(NamedRow { row, .. }) = self.named.rows.remove(key) else { return Effect::None };
         let shown = stage.rows.get(row).is_some();
         stage.rows.remove(row);
         self.forget_open(row);
@@ -174,8 +172,7 @@ impl Blocks {
         if keep == there && keep == input.len() {
             return Effect::None;
         }
-        let Ok(place) = self.named.find(key) else { return Effect::None };
-        let named = &mut self.named.rows[place];
+        let Some(named) = self.named.rows.get_mut(key) else { return Effect::None };
         let rest = input.get(keep..).unwrap_or_default();
         let fresh = || Box::new(ArgsReader::new(stage.limits));
         if keep == there {

@@ -193,19 +193,12 @@ impl Rows {
         }
         let id = self.push(kind, state, fill)?;
         // What comes out of its order is rarely far from its place.
-        if let Some(place) = before.and_then(|before| self.place_of(before)) {
+        if let Some(place) = before.and_then(|before| place_of(&self.order, before)) {
             self.order.pop();
             self.order.insert(place, id);
             self.scattered = true;
         }
         Some(id)
-    }
-
-    /// Where a row stands: near one of the ends, mostly.
-    fn place_of(&self, id: RowId) -> Option<usize> {
-        let last = self.order.len().checked_sub(1)?;
-        let is = |place: &usize| self.order.get(*place) == Some(&id);
-        (0..=last).flat_map(|place| [last - place, place]).find(is)
     }
 
     /// Says once that open blocks are at their cap.
@@ -446,7 +439,9 @@ impl Rows {
 
     /// Removes the row.
     pub fn remove(&mut self, id: RowId) {
-        self.order.retain(|known| *known != id);
+        if let Some(place) = place_of(&self.order, id) {
+            self.order.remove(place);
+        }
         self.forget(id);
     }
 
@@ -532,6 +527,12 @@ impl Rows {
             sink.op(RowOp::Insert { before: None, row });
         }
     }
+}
+
+/// Where a row stands among others: near one of the ends, mostly.
+pub(crate) fn place_of(rows: &[RowId], id: RowId) -> Option<usize> {
+    let last = rows.len().checked_sub(1)?;
+    (0..=last).flat_map(|place| [last - place, place]).take(last + 2).find(|place| rows.get(*place) == Some(&id))
 }
 
 /// A row of which nothing more is known.
