@@ -82,6 +82,8 @@ struct Speech {
     row: Option<RowId>,
     /// Bytes of the row's text that this pass over the stream has brought.
     seen: usize,
+    /// A cap cut it.
+    cut: bool,
 }
 
 #[derive(Debug)]
@@ -506,13 +508,15 @@ impl Blocks {
                         }
                     }
                 }
-                Speech { kind, row, seen: 0 }
+                Speech { kind, row, seen: 0, cut: false }
             }
         };
-        effect = effect.and(match speech.row {
+        let grown = match speech.row {
             Some(row) => grow_text(row, &mut speech.seen, text, stage),
             None => Effect::Refused(Refusal::Rows),
-        });
+        };
+        speech.cut |= matches!(grown, Effect::Refused(_));
+        effect = effect.and(grown);
         self.choices[place].speech = Some(speech);
         effect
     }
@@ -684,10 +688,11 @@ impl Blocks {
         let again = std::mem::replace(&mut self.choices[place].finished, true);
         let mut effect = self.show_waiting_sources(place, stage);
         let cut = matches!(finish, Finish::Length | Finish::Filtered);
-        if let Some(Speech { row: Some(row), seen, .. }) = self.choices[place].speech {
+        if let Some(Speech { row: Some(row), seen, cut: capped, .. }) = self.choices[place].speech {
             effect = effect.and(cut_text(row, seen, stage));
-            if cut && stage.rows.get(row).is_some_and(|row| row.state.is_open()) {
-                effect = effect.and(stage.rows.change(row, set_truncated));
+            // In a replay the row has ended already: what ends it this time counts.
+            if !again && (cut || !capped) {
+                effect = effect.and(set_truncated(row, cut, stage));
             }
             let state = if matches!(finish, Finish::Broken(_)) { RowState::Interrupted } else { RowState::Done };
             effect = effect.and(self.close(row, state, stage));
@@ -740,7 +745,7 @@ impl Blocks {
         let well_formed = stage.rows.finish_input(row, &mut call.reader);
         let code = match finish {
             Finish::Length | Finish::Filtered => {
-                stage.rows.change(row, set_truncated);
+                set_truncated(row, true, stage);
                 return self.set_state(row, RowState::Interrupted, stage);
             }
             Finish::Broken(_) => return self.set_state(row, RowState::Interrupted, stage),
@@ -753,6 +758,7 @@ impl Blocks {
             Finish::Complete if !well_formed => "arguments-malformed",
             Finish::Complete if !named => "name-missing",
             Finish::Complete => {
+                set_truncated(row, false, stage);
                 stage.rows.change(row, |row| {
                     if let Some(tool) = row.tool.as_deref_mut() {
                         tool.input_done = true;
@@ -780,7 +786,7 @@ impl Blocks {
         if let Some(row) = row {
             effect = effect.and(self.reopen(place, row, stage));
             self.choices[place].last_text = Some(row);
-            self.choices[place].speech = Some(Speech { kind: BlockKind::Text, row: Some(row), seen: 0 });
+            self.choices[place].speech = Some(Speech { kind: BlockKind::Text, row: Some(row), seen: 0, cut: false });
             for source in sources {
                 effect = effect.and(add_source(row, source, stage));
             }
@@ -869,7 +875,9 @@ fn is_running(id: RowId, stage: &Stage<'_>) -> bool {
     stage.rows.get(id).is_some_and(|row| row.state == RowState::Running)
 }
 
-fn set_truncated(row: &mut Row) -> Changed {
-    row.truncated = true;
-    Changed::TRUNCATED
+fn set_truncated(id: RowId, truncated: bool, stage: &mut Stage<'_>) -> Effect {
+    stage.rows.change(id, |row| match std::mem::replace(&mut row.truncated, truncated) == truncated {
+        true => Changed::NONE,
+        false => Changed::TRUNCATED,
+    })
 }

@@ -5,7 +5,7 @@
 use crate::chunk::{Block, Effect, Refusal, ToolBlock};
 use crate::json::ArgsReader;
 use crate::present::blocks::{Blocks, Stage};
-use crate::row::{Changed, Fact, Row, RowId, RowState, Tool};
+use crate::row::{Changed, Fact, Row, RowId, RowState, Tool, error};
 use crate::sorted::{Keyed, Sorted};
 use crate::text::common_prefix;
 
@@ -29,6 +29,8 @@ struct NamedRow {
     seen: usize,
     /// Of a call whose arguments were told.
     reader: Option<Box<ArgsReader>>,
+    /// What the reader said of them once they were said to be whole: what is wrong with them, if anything is.
+    verdict: Option<Option<&'static str>>,
 }
 
 impl Named {
@@ -58,8 +60,9 @@ impl Named {
 
     /// This key means that row.
     pub fn adopt(&mut self, key: &str, row: RowId) {
-        let named = self.rows.get_or_insert(key, || NamedRow { key: key.into(), row, seen: 0, reader: None });
-        (named.row, named.reader) = (row, None);
+        let named =
+            self.rows.get_or_insert(key, || NamedRow { key: key.into(), row, seen: 0, reader: None, verdict: None });
+        (named.row, named.reader, named.verdict) = (row, None, None);
     }
 }
 
@@ -115,6 +118,15 @@ impl Blocks {
                 None => stage.rows.clear_output(id),
             });
         }
+        let mut failed;
+        let block = match self.verdict(key, id, block, stage) {
+            None => block,
+            Some(code) => {
+                failed = block.clone();
+                fail(&mut failed, code);
+                &failed
+            }
+        };
         effect = effect.and(stage.rows.change(id, |row| set_properties(row, block)));
         // Cancelled stays cancelled, whatever is still told of it.
         match stage.rows.get(id).map(|row| row.state) {
@@ -175,12 +187,42 @@ impl Blocks {
         let Some(named) = self.named.rows.get_mut(key) else { return Effect::None };
         let rest = input.get(keep..).unwrap_or_default();
         let fresh = || Box::new(ArgsReader::new(stage.limits));
-        if keep == there {
+        // A reader that has come to its verdict reads no further.
+        if keep == there && named.verdict.take().is_none() {
             return stage.rows.append_input(id, rest, named.reader.get_or_insert_with(fresh));
         }
         let reader = named.reader.insert(fresh());
+        named.verdict = None;
         stage.rows.regrow_input(id, keep, rest, reader)
     }
+
+    /// What is wrong with arguments that the wire says are whole.
+    fn verdict(&mut self, key: &str, id: RowId, block: &Block<'_>, stage: &mut Stage<'_>) -> Option<&'static str> {
+        let told = block.tool.as_ref().filter(|tool| tool.input_done)?;
+        if stage.rows.get(id)?.tool.as_deref()?.input.len() < told.input.len() {
+            return Some("arguments-too-long");
+        }
+        let named = self.named.rows.get_mut(key)?;
+        let reader = named.reader.get_or_insert_with(|| Box::new(ArgsReader::new(stage.limits)));
+        *named.verdict.get_or_insert_with(|| match stage.rows.finish_input(id, reader) {
+            true => None,
+            false if reader.nested_too_deep() => Some("arguments-nesting"),
+            false => Some("arguments-malformed"),
+        })
+    }
+}
+
+/// What the arguments are said to be they are not: the call is never run from here. One that the other side is to run,
+/// and asks about, is still to be answered.
+fn fail(block: &mut Block<'_>, code: &'static str) {
+    let has = |fact: Fact| block.facts.iter().any(|(said, _)| *said == fact);
+    if block.state == RowState::Pending && !has(Fact::Permission) {
+        block.state = RowState::Failed;
+    }
+    if !has(Fact::Error) {
+        block.facts.push((Fact::Error, error("", Some(code), None)));
+    }
+    block.tool.iter_mut().for_each(|tool| tool.input_done = false);
 }
 
 /// Whether the host has run this call since the wire was where it is said to be now.

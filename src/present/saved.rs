@@ -107,8 +107,13 @@ fn read_row(saved: Value<'_>, limits: &Limits) -> Result<Option<Row>, &'static s
     if saved.get("tool").is_object() {
         row.tool = Some(Box::new(read_tool(saved.get("tool"), limits)));
     }
-    if row.tool.as_ref().is_some_and(|tool| !tool.input_done) && row.state == RowState::Pending {
-        row.state = RowState::Interrupted;
+    // What was cut may parse by chance; output is cut apart from it.
+    let (cut, asked) = (row.truncated, row.facts.raw(Fact::Permission).is_some());
+    if let Some(tool) = row.tool.as_deref_mut().filter(|_| row.state == RowState::Pending) {
+        tool.input_done &= !cut || tool.output.is_some();
+        if !tool.input_done && !asked {
+            row.state = RowState::Interrupted;
+        }
     }
     Ok(Some(row))
 }
