@@ -183,6 +183,9 @@ pub struct Block<'a> {
     pub partial: bool,
     /// When it was made, where its key holds beyond the stream: blocks of an earlier stream or life stand in this order.
     pub time: Option<u64>,
+    /// What another stream may name it by, if that is not its key; empty where nothing is, as for a block that is known
+    /// by its place.
+    pub known_as: Option<Box<str>>,
 }
 
 /// A call as a named block tells of it.
@@ -205,6 +208,11 @@ pub struct ToolBlock<'a> {
 }
 
 impl Block<'_> {
+    /// What any stream may name it by.
+    pub(crate) fn identity<'a>(&'a self, key: &'a str) -> Option<&'a str> {
+        Some(self.known_as.as_deref().unwrap_or(key)).filter(|name| !name.is_empty())
+    }
+
     /// A block of which nothing more is known.
     pub fn new(kind: RowKind, state: RowState) -> Self {
         Block {
@@ -217,6 +225,7 @@ impl Block<'_> {
             facts: Vec::new(),
             partial: state.is_open(),
             time: None,
+            known_as: None,
         }
     }
 }

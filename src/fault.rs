@@ -97,7 +97,8 @@ pub struct Tally {
     pub no_op: u64,
     /// Comments and empty payloads: signs of life that are no records.
     pub pings: u64,
-    /// Bytes visited by framing, reading and the presenter: the measure of work, proportional to `bytes`.
+    /// Bytes visited by framing, reading and the presenter, and what else was looked at on the way: the measure of
+    /// work, proportional to `bytes`.
     pub work: u64,
     /// Records that the shortcut of the hot path took.
     pub shortcuts: u64,

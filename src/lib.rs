@@ -54,6 +54,7 @@ pub mod limits;
 mod op;
 mod present;
 mod row;
+mod sorted;
 mod text;
 #[cfg(target_arch = "wasm32")]
 mod wasm;

@@ -286,7 +286,7 @@ proptest! {
             prop_assert_eq!(pending, whole, "{}", row);
             prop_assert!(!whole || is_strict_json(row["tool"]["input"].as_str().unwrap()) || row["tool"]["input"] == "");
             prop_assert!(row["state"] != "failed" || row["error"]["code"].is_string(), "{}", row);
-            let of_array = row["key"].as_str().is_some_and(|key| key.starts_with("call:") || key.starts_with("tool:"));
+            let of_array = row["tool"]["input"].as_str().is_some_and(|input| input.starts_with("{\"p\":"));
             prop_assert!(!(pending && error) || of_array, "{}", chat.lines());
         }
     }

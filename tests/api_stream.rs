@@ -614,6 +614,83 @@ fn a_complete_call_without_name_or_parameters_failed() {
 }
 
 #[test]
+fn a_complete_call_whose_parameters_a_cap_cut_failed() {
+    let limits = Limits { tool_input_bytes: 10, nesting: 8, ..Limits::default() };
+    let run = |params: Value| {
+        let input = wire([blocks(json!([tool_block("c", params, false)]))]);
+        outcome_of(Format::ApiStream, Options { limits, ..Options::default() }, input.as_bytes())
+    };
+    let outcome = run(json!({"x": "12345"}));
+    assert_eq!(lines(&outcome.rows), r#"tool failed f#c({"x":"1234) !arguments-too-long truncated"#);
+    assert_eq!(outcome.faults[0].1, "tool-input-bytes");
+    assert_eq!(lines(&run(json!({"x": 1234})).rows), r#"tool pending f#c({"x":1234}) whole"#);
+}
+
+#[test]
+fn a_complete_call_that_is_told_again_is_judged_again() {
+    let mut chat = Chat::of(Format::ApiStream);
+    let mut push = |params: Value, partial: bool| {
+        chat.push(wire([blocks(json!([tool_block("c", params, partial)]))]).as_bytes());
+        chat.drain();
+        chat.lines()
+    };
+    assert_eq!(push(json!({"x": 1}), true), r#"tool preparing f#c({"x":1)"#);
+    let whole = r#"tool pending f#c({"x":1}) whole"#;
+    assert_eq!(push(json!({"x": 1}), false), whole);
+    assert_eq!(push(json!({"x": 1}), false), whole);
+}
+
+#[test]
+fn no_later_stream_means_a_block_by_its_place() {
+    let call = |name: &str| json!({"type": "tool_use", "name": name, "params": {"a": "1"}, "partial": false});
+    let mut chat = Chat::of(Format::ApiStream);
+    chat.push(wire([blocks(json!([text_block("the old answer", false), call("write")]))]).as_bytes());
+    let row = chat.chat.rows().last().unwrap().id;
+    chat.chat.tool_started(ToolRef::Row(row)).unwrap();
+    chat.chat.tool_result(ToolRef::Row(row), Some("out"), false).unwrap();
+    chat.finish();
+    assert!(chat.chat.rows().all(|row| row.key.is_none()));
+    let mut again = chatrows::ChatRows::restore(&chat.chat.snapshot_json(), Options::default()).unwrap();
+    let stream = again.stream(Format::ApiStream);
+    again.push_message(stream, &json!([text_block("new", true), call("delete")]).to_string());
+    assert_eq!(
+        lines(&serde_json::from_str(&again.rows_json()).unwrap()),
+        unindent(
+            r#"
+            text done "the old answer"
+            tool done write({"a":"1"}) whole output "out"
+            text streaming "new"
+            tool pending delete({"a":"1"}) whole
+            "#
+        )
+    );
+}
+
+#[test]
+fn a_later_stream_means_a_call_by_its_id_also_where_that_came_late() {
+    let call = |id: Value| json!([{"type": "tool_use", "id": id, "name": "f", "params": {}, "partial": false}]);
+    for first in [json!("c"), json!(null)] {
+        let mut chat = Chat::of(Format::ApiStream);
+        chat.push(wire([call(first), call(json!("c"))]).as_bytes());
+        chat.drain();
+        assert_eq!(chat.lines(), "tool pending f#c({}) whole");
+        let mut again = chatrows::ChatRows::restore(&chat.chat.snapshot_json(), Options::default()).unwrap();
+        let stream = again.stream(Format::ApiStream);
+        again.push_message(stream, &call(json!("c")).to_string());
+        assert_eq!(again.rows().count(), 1);
+    }
+}
+
+#[test]
+fn markers_in_the_reasoning_of_a_block_are_no_text() {
+    let block = |text: &str, partial: bool| json!([{"type": "reasoning", "reasoning": text, "partial": partial}]);
+    let marker = "a\0tool_preparing\0f\x0012\0b\0c";
+    check([block(marker, false)], r#"reasoning done "abc""#);
+    check_open([block(&marker[..9], true)], r#"reasoning streaming "a""#);
+    check([block(&marker[..9], true), block(marker, true)], r#"reasoning done "abc""#);
+}
+
+#[test]
 fn unknown_blocks_are_skipped_and_counted() {
     let array = blocks(json!([{"type": "x"}, 7, text_block("a", false)]));
     let outcome = check([array], r#"text done "a""#);

@@ -5,7 +5,7 @@
 
 mod support;
 
-use chatrows::RowOp;
+use chatrows::{Format, Limits, Options, RowOp};
 use support::*;
 
 /// Work for each byte of input, and the chat. Drained after each piece, as a page would.
@@ -224,4 +224,100 @@ fn field_lines_that_end_no_event() {
 #[test]
 fn values_on_one_line() {
     check(|n| "{\"a\":1}".repeat(n).into_bytes(), 4_000);
+}
+
+/// Block arrays: what is looked at for each byte may grow by the steps of a search among the keys, and by no more.
+#[track_caller]
+fn check_arrays(make: impl Fn(usize) -> Vec<String>, n: usize) {
+    let run = |n: usize| {
+        let mut chat = chat_of(Format::ApiStream, Options::default());
+        let mut bytes = 0;
+        for array in make(n) {
+            bytes += array.len();
+            chat.chat.push_message(chat.stream, &array);
+            chat.chat.drain(&mut |_: RowOp<'_>| ());
+        }
+        chat.chat.tally().work as f64 / bytes as f64
+    };
+    let (small, large) = (run(n), run(4 * n));
+    assert!(large < small * 1.2 && large < 8.0, "{small} per byte grow to {large}");
+}
+
+/// A number that follows no order.
+fn mixed(number: usize) -> u32 {
+    (number as u32).wrapping_mul(0x9E37_79B9)
+}
+
+fn array(blocks: impl Iterator<Item = String>) -> String {
+    ["[", &blocks.collect::<Vec<_>>().join(","), "]"].concat()
+}
+
+fn text_block(number: usize, partial: bool) -> String {
+    format!(r#"{{"type":"text","content":"{number}","partial":{partial}}}"#)
+}
+
+fn tool_block(id: &str, partial: bool) -> String {
+    format!(r#"{{"type":"tool_use","id":"{id}","name":"w","params":{{}},"partial":{partial}}}"#)
+}
+
+#[test]
+fn a_long_block_array() {
+    for partial in [false, true] {
+        check_arrays(|n| vec![array((0..n).map(|i| text_block(i, partial)))], 2000);
+        check_arrays(|n| vec![array((0..n).map(|i| tool_block(&i.to_string(), partial)))], 2000);
+        check_arrays(|n| vec![array((0..n).map(|i| tool_block(&mixed(i).to_string(), partial)))], 2000);
+    }
+    let both = |n: usize| array((0..n).flat_map(|i| [text_block(i, false), tool_block(&mixed(i).to_string(), false)]));
+    check_arrays(|n| vec![both(n)], 1000);
+    // One call many times, and unknown blocks.
+    check_arrays(|n| vec![array((0..n).map(|_| tool_block("c", false)))], 2000);
+    check_arrays(|n| vec![array((0..n).map(|_| r#"{"type":"x"}"#.to_owned()))], 2000);
+}
+
+#[test]
+fn a_block_array_that_grows_block_by_block() {
+    check_arrays(|n| (0..n).map(|n| array((0..n).map(|i| text_block(i, false)))).collect(), 50);
+    check_arrays(|n| (0..n).map(|n| array((0..n).map(|i| tool_block(&i.to_string(), i + 1 == n)))).collect(), 50);
+    // Before what stands already.
+    let calls = |from: usize, to: usize| array((from..to).map(|i| tool_block(&i.to_string(), false)));
+    check_arrays(|n| (0..n).map(|first| calls(n - first, n)).collect(), 50);
+    // Open blocks that come and go behind what stands.
+    let flicker = |n: usize, round: usize| {
+        let last = tool_block(&format!("x{round}"), true);
+        array((0..n).map(|i| text_block(i, false)).chain([last]))
+    };
+    check_arrays(|n| (0..n).map(|round| flicker(n, round)).collect(), 50);
+}
+
+#[test]
+fn many_block_arrays_of_many_messages() {
+    let late = r#"[{"type":"tool_use","name":"w","params":{},"partial":true}]"#;
+    let call = |i: usize| array([tool_block(&mixed(i).to_string(), false)].into_iter());
+    check_arrays(|n| (0..n).flat_map(|i| [late.to_owned(), call(i)]).collect(), 500);
+    check_arrays(|n| (0..n).map(call).collect(), 500);
+    check_arrays(|n| (0..n).map(|i| array([text_block(i, false)].into_iter())).collect(), 500);
+}
+
+/// Anything that looks at a block for each other block would not end.
+#[test]
+fn fifty_thousand_blocks() {
+    let n = 50_000;
+    let limits = Limits { rows: 10 * n, open_blocks: 10 * n, ..Limits::default() };
+    let show = |arrays: &[String]| {
+        let mut chat = chat_of(Format::ApiStream, Options { limits, ..Options::default() });
+        for array in arrays {
+            chat.chat.push_message(chat.stream, array);
+            chat.chat.drain(&mut |_: RowOp<'_>| ());
+        }
+        chat.finish();
+        chat.chat.rows().count()
+    };
+    let texts = |n: usize, partial: bool| array((0..n).map(|i| text_block(i, partial)));
+    let calls = |n: usize, partial: bool| array((0..n).map(|i| tool_block(&mixed(i).to_string(), partial)));
+    assert_eq!(show(&[texts(n, true), texts(n, false)]), n);
+    assert_eq!(show(&[calls(n, true), calls(n, false)]), n);
+    assert_eq!(show(&[calls(n, true), texts(n, true)]), n);
+    assert_eq!(show(&[texts(n, false), calls(n, false)]), 2 * n);
+    let mixed = array((0..n).flat_map(|i| [text_block(i, false), tool_block(&mixed(n - i).to_string(), false)]));
+    assert_eq!(show(&[mixed]), 2 * n);
 }

@@ -824,6 +824,24 @@ fn reasoning_that_the_length_limit_cut_is_marked() {
 // `{"__proto__":…}`, `{"a":1} junk`.
 
 #[test]
+fn what_a_replay_brings_to_its_end_is_cut_no_longer() {
+    let call = call(r#"{"index":0,"id":"c","function":{"name":"f","arguments":"{}"}}"#);
+    for (record, cut, whole) in [
+        (&call, "tool interrupted f#c({}) truncated", "tool pending f#c({}) whole"),
+        (&content("par"), r#"text done "par" truncated"#, r#"text done "par""#),
+    ] {
+        let mut chat = Chat::new();
+        for (finish, expected) in [("length", cut), ("stop", whole), ("stop", whole)] {
+            chat.push(sse([record, &end(finish)]).as_bytes());
+            chat.finish();
+            chat.drain();
+            assert_eq!(chat.lines(), expected);
+            chat.chat.restart(chat.stream);
+        }
+    }
+}
+
+#[test]
 fn a_key_named_proto_is_plain_data() {
     let arguments = r#"{\"__proto__\":{\"polluted\":true},\"constructor\":1}"#;
     let outcome = check_lines(

@@ -93,6 +93,22 @@ fn arguments_are_judged_anew() {
 }
 
 #[test]
+fn a_call_that_was_cut_never_runs_although_it_parses() {
+    let saved = |output: Value| {
+        json!({"chatrows": 1, "ids": 1, "panels": {}, "rows": [{
+            "id": 1, "kind": "tool", "state": "pending", "busy": false, "truncated": true,
+            "tool": {"name": "f", "input": "{}", "inputDone": true, "output": output},
+        }]})
+    };
+    let again = |output: Value| ChatRows::restore(&saved(output).to_string(), Options::default()).unwrap();
+    let cut = again(json!(null));
+    assert_eq!(cut.args(RowId::new(1).unwrap()).as_deref(), None);
+    assert_eq!(lines(&rows(&cut)), "tool interrupted f({}) truncated");
+    // What was cut here is what it showed.
+    assert_eq!(again(json!("x")).args(RowId::new(1).unwrap()).as_deref(), Some("{}"));
+}
+
+#[test]
 fn ids_go_on_where_they_were() {
     let mut chat = Chat::new();
     chat.chat.add_user("a");

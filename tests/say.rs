@@ -5,7 +5,7 @@
 
 mod support;
 
-use chatrows::{End, Format, Options};
+use chatrows::{ChatRows, End, Format, Limits, Options, ToolRef};
 use serde_json::{Value, json};
 use support::{Chat, Cuts, chat_of, fields, lines, unindent, without_ids};
 
@@ -916,4 +916,36 @@ fn an_abort_cancels_what_runs_or_waits() {
     push(&mut chat, &[ask(1, "command", "make"), say(2, "command_output", "x")]);
     assert_eq!(chat.abort(), End::Cancelled);
     assert_eq!(lines(&chat.rows()), r#"tool cancelled command({"command":"make"}) whole output "x""#);
+}
+
+#[test]
+fn an_ask_whose_arguments_do_not_parse_waits_for_an_answer_and_never_runs_here() {
+    for arguments in ["{\"a\":", "not json", "{\"a\":1}  x", "[1", "\u{feff}{}"] {
+        let body = json!({"serverName": "s", "toolName": "t", "arguments": arguments}).to_string();
+        let mut chat = chat();
+        push(&mut chat, &[ask(1, "use_mcp_server", &body)]);
+        let row = &chat.rows()[0];
+        assert_eq!((&row["state"], &row["tool"]["inputDone"]), (&json!("pending"), &json!(false)), "{arguments}");
+        assert_eq!(row["error"]["code"], "arguments-malformed");
+        assert!(row["permission"].is_object());
+        let id = chat.chat.rows().next().unwrap().id;
+        assert_eq!(chat.chat.args(id).as_deref(), None);
+        assert!(chat.chat.tool_started(ToolRef::Row(id)).is_err());
+        // It says so in a chat that is restored, too.
+        let again = ChatRows::restore(&chat.chat.snapshot_json(), Options::default()).unwrap();
+        assert_eq!((again.rows_json(), again.args(id)), (chat.chat.rows_json(), None));
+    }
+}
+
+#[test]
+fn an_ask_whose_arguments_a_cap_cut_waits_for_an_answer_and_never_runs_here() {
+    let limits = Limits { tool_input_bytes: 10, ..Limits::default() };
+    let mut chat = chat_of(Format::Say, Options { limits, ..Options::default() });
+    let body = json!({"serverName": "s", "toolName": "t", "arguments": "{\"a\":1234}   "}).to_string();
+    push(&mut chat, &[ask(1, "use_mcp_server", &body), ask(2, "command", "echo 12345")]);
+    for row in chat.rows().as_array().unwrap() {
+        assert_eq!((&row["error"]["code"], &row["truncated"]), (&json!("arguments-too-long"), &json!(true)), "{row}");
+        assert_eq!(row["tool"]["inputDone"], false);
+    }
+    assert!(chat.chat.rows().all(|row| chat.chat.args(row.id).is_none()));
 }

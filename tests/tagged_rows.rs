@@ -106,7 +106,7 @@ fn parameters_stream() {
 fn a_call_that_was_never_closed_is_never_run() {
     let chat =
         check(&["<read_file><path>a</path>"], "stop", "tool failed read_file(<path>a</path>) !arguments-incomplete");
-    assert_eq!(chat.chat.args(chat.chat.rows().next().unwrap().id), None);
+    assert_eq!(chat.chat.args(chat.chat.rows().next().unwrap().id).as_deref(), None);
 }
 
 #[test]

@@ -163,13 +163,17 @@ macro_rules! tests {
 
 #[wasm_bindgen_test]
 fn a_marker_is_built_and_parsed() {
-    let marker = chatrows::marker("write_file", 1234.0).unwrap();
+    let marker = chatrows::marker(&"write_file".into(), 1234.0).unwrap().unwrap();
     assert_eq!(marker, "\0tool_preparing\0write_file\x001234\0");
-    let parsed = chatrows::parse_marker(&marker);
+    let parsed = chatrows::parse_marker(&marker.into()).unwrap();
     assert_eq!(Reflect::get(&parsed, &"name".into()).unwrap(), "write_file");
     assert_eq!(Reflect::get(&parsed, &"bytes".into()).unwrap(), 1234.0);
-    assert_eq!(chatrows::marker("", 1.0), None);
-    assert!(chatrows::parse_marker("x").is_undefined());
+    assert_eq!(chatrows::marker(&"".into(), 1.0).unwrap(), None);
+    assert!(chatrows::parse_marker(&"x".into()).unwrap().is_undefined());
+    for odd in [JsValue::from(3), JsValue::UNDEFINED, js_sys::Object::new().into()] {
+        assert!(chatrows::marker(&odd, 1.0).unwrap_err().is_instance_of::<js_sys::TypeError>());
+        assert!(chatrows::parse_marker(&odd).unwrap_err().is_instance_of::<js_sys::TypeError>());
+    }
 }
 
 tests! {
@@ -384,6 +388,30 @@ tests! {
         same(row.tool.fields[0], { path: ["__proto__", "polluted"], text: "true", closed: true });
         same(chat.args(99), undefined);
         same(chat.args(0), undefined);
+    "##
+
+    calls_written_as_tags_are_calls_where_one_asks_for_it: r##"
+        const spoken = "<read_file><path>a</path></read_file><deploy><constructor>x</constructor></deploy>";
+        const shown = options => {
+            const chat = new ChatRows({ format: "openai-chat", ...options.chat });
+            chat.stream(options.stream).push(sse(text(spoken), end("stop")));
+            return chat;
+        };
+        const kinds = options => shown(options).rows().map(row => row.kind).join();
+        same(kinds({ chat: {}, stream: {} }), "text");
+        same(kinds({ chat: {}, stream: { taggedTools: true } }), "tool,text");
+        same(kinds({ chat: { taggedTools: true } }), "tool,text");
+        same(kinds({ chat: { taggedTools: true }, stream: { taggedTools: false } }), "text");
+        const own = { tools: ["deploy"], params: ["constructor"] };
+        const chat = shown({ chat: { taggedTools: own } });
+        const [, { id, tool }] = chat.rows();
+        same([tool.name, tool.tagged, tool.inputDone], ["deploy", true, true]);
+        const args = chat.args(id);
+        ok(Object.getPrototypeOf(args) === null, "its parameters find nothing of a prototype's");
+        same(Object.entries(args), [["constructor", "x"]]);
+        for (const taggedTools of [1, "x", { tool: [] }, { tools: "deploy" }, { params: [1] }, { thoughts: "loud" }]) {
+            throws(() => new ChatRows({ taggedTools }), TypeError, "");
+        }
     "##
 
     a_call_without_arguments_is_the_empty_object: r##"
@@ -829,8 +857,90 @@ tests! {
         again.pushMessage({ ts: 1, type: "say", say: "text", text: "Hello" });
         same(shown(again), [["user", "done", "hi"], ["text", "done", "Hello"]]);
         same(again.rows().map(row => row.id), [1, 2]);
+        same(shown(ChatRows.restore(JSON.stringify(saved))), shown(ChatRows.restore(saved)));
         throws(() => ChatRows.restore({ rows: [] }), TypeError, "snapshot");
+        for (const none of [null, undefined, 3, { n: 1n }]) throws(() => ChatRows.restore(none), TypeError, "restore takes");
         throws(() => ChatRows.restore({ ...saved, rows: [{ id: 1, kind: "x" }] }), TypeError, "kind");
+    "##
+
+    no_method_traps_whatever_it_is_handed: r##"
+        const no = () => { throw new Error("no"); };
+        const traps = ["get", "has", "ownKeys", "getPrototypeOf", "getOwnPropertyDescriptor"];
+        const odd = [undefined, null, NaN, -1, 1.5, 2 ** 32 + 1, 0, 1, true, "", "1", {}, [], Symbol("s"), 1n, () => {},
+            new Proxy({}, Object.fromEntries(traps.map(name => [name, no]))), new Proxy(() => {}, { apply: no, get: no })];
+        const survives = async (act, what) => {
+            try { await act(); } catch (error) {
+                ok(!(error instanceof WebAssembly.RuntimeError), `${what}: ${error}`);
+                ok(!/recursive|null pointer|borrow/.test(error?.message), `${what}: ${error}`);
+            }
+        };
+        const left = ["constructor", "free", "dispose", "__destroy_into_raw"];
+        const methods = object => Object.getOwnPropertyNames(Object.getPrototypeOf(object)).filter(name => {
+            const { value } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(object), name);
+            return typeof value === "function" && !left.includes(name);
+        });
+        const chat = new ChatRows({ format: "openai-chat" });
+        for (const object of [chat, chat.stream(), new PreparingEmitter()]) {
+            ok(methods(object).length > 3, "there are methods");
+            for (const name of methods(object)) for (const value of odd) {
+                for (const place of [0, 1, 2, 3]) {
+                    const rest = name === "delta" ? ["k", "f", 1, 1] : [];
+                    const args = Object.assign(rest, { [place]: value });
+                    await survives(() => object[name](...args), `${name}, ${odd.indexOf(value)} at ${place}`);
+                }
+                await survives(() => object[name](value, value, value, value), `${name}, ${odd.indexOf(value)}`);
+                chat.rows();
+            }
+        }
+        for (const value of odd) {
+            for (const act of [() => new ChatRows(value), () => new PreparingEmitter(value), () => ChatRows.restore(value),
+                () => ChatRows.restore(chat.snapshot(), value), () => new ChatRows({ limits: value, cadence: value })]) {
+                await survives(act, `made with ${odd.indexOf(value)}`);
+            }
+        }
+        chat.reset();
+        same(shown(chat), []);
+        chat.addUser("it works");
+        same(shown(chat), [["user", "done", "it works"]]);
+    "##
+
+    a_string_is_a_string: r##"
+        const chat = new ChatRows({ format: "openai-chat" }), source = chat.stream(), emitter = new PreparingEmitter();
+        throws(() => chat.addUser(3), TypeError, "addUser takes a string");
+        throws(() => chat.abort(5), TypeError, "abort takes a string");
+        throws(() => source.abort(5), TypeError, "abort takes a string");
+        throws(() => emitter.delta({}, "f", 1, 0), TypeError, "its index or its id");
+        throws(() => emitter.delta(0, 3, 1, 0), TypeError, "takes a string");
+        throws(() => emitter.reported(-1), TypeError, "its index or its id");
+        same(source.end, null);
+        // A call's index and the same as text are one.
+        ok(emitter.delta(0, "f", 1, 0) !== undefined, "the first marker");
+        emitter.reported("0");
+        same(emitter.preparing, false);
+    "##
+
+    only_a_whole_number_is_a_row: r##"
+        const chat = new ChatRows({ format: "openai-chat" });
+        chat.addUser("a");
+        chat.push(sse(call("{}"), end("tool_calls")));
+        for (const odd of [2 ** 32 + 1, 2 ** 32 + 2, 1.5, 2.5, "1", "2", 0, -1, NaN, Infinity, null, undefined, {}, 1n]) {
+            throws(() => chat.truncateFrom(odd), Error, "no row with this id");
+            same(chat.args(odd), undefined);
+            throws(() => chat.toolStarted(odd), TypeError, "name the call by its row id");
+        }
+        throws(() => chat.toolStarted({ stream: { id: 1.5 }, callId: "c" }), TypeError, "name the call");
+        throws(() => chat.truncateFrom(3), Error, "no row with this id");
+        same(chat.args(2), {});
+        same(shown(chat), [["user", "done", "a"], ["tool", "pending", "{}"]]);
+    "##
+
+    names_that_a_result_does_not_have_are_type_errors: r##"
+        const chat = new ChatRows({ format: "openai-chat" });
+        chat.push(sse(call("{}"), end("tool_calls")));
+        throws(() => chat.toolResult(1, { ouput: "x" }), TypeError, "the names are: output, isError");
+        throws(() => chat.toolProgress(1, { text: "x" }), TypeError, "the names are: output, append, title");
+        throws(() => chat.toolResult(1, "x"), TypeError, "must be an object");
+        same(shown(chat), [["tool", "pending", "{}"]]);
     "##
 
     many_pipes_run_side_by_side: r##"

@@ -7,7 +7,7 @@ use crate::json::{JsonWriter, Raw};
 use crate::limits::Limits;
 use crate::present::call_reader::CallReader;
 use crate::present::named::Named;
-use crate::present::rows::Rows;
+use crate::present::rows::{Rows, place_of};
 use crate::present::tagged::{Tagged, TaggedTools};
 use crate::row::{Changed, Fact, Row, RowId, RowKind, RowState, error, list_of_one, message};
 use crate::text::{Grammar, common_prefix};
@@ -88,6 +88,8 @@ struct Speech {
     row: Option<RowId>,
     /// Bytes of the row's text that this pass over the stream has brought.
     seen: usize,
+    /// A cap cut it.
+    cut: bool,
 }
 
 #[derive(Debug)]
@@ -133,7 +135,9 @@ impl Blocks {
 
     /// Forgets that a row is open.
     pub(super) fn forget_open(&mut self, id: RowId) {
-        self.open.retain(|open| *open != id);
+        if let Some(place) = place_of(&self.open, id) {
+            self.open.remove(place);
+        }
     }
 
     /// Whether what comes may have come before.
@@ -340,7 +344,7 @@ impl Blocks {
         for place in self.calls[self.first_call..].iter().flatten() {
             self.call_blocks[*place].closed = true;
         }
-        while let Some(row) = self.open.last().copied() {
+        for row in std::mem::take(&mut self.open).into_iter().rev() {
             effect = effect.and(self.set_state(row, state, stage));
         }
         effect
@@ -398,9 +402,10 @@ impl Blocks {
             return Effect::Changed;
         }
         // A row that the page removed is open no more.
-        match before {
-            Some(_) if state.is_open() => self.open.push(id),
-            _ => self.open.retain(|open| *open != id),
+        match (before.map(RowState::is_open), state.is_open()) {
+            (Some(false), true) => self.open.push(id),
+            (Some(true) | None, false) | (None, true) => self.forget_open(id),
+            _ => {}
         }
         let now = stage.now;
         stage.rows.change(id, |row| {
@@ -535,13 +540,15 @@ impl Blocks {
                         }
                     }
                 }
-                Speech { kind, row, seen: 0 }
+                Speech { kind, row, seen: 0, cut: false }
             }
         };
-        effect = effect.and(match speech.row {
+        let grown = match speech.row {
             Some(row) => grow_text(row, &mut speech.seen, text, stage),
             None => Effect::Refused(Refusal::Rows),
-        });
+        };
+        speech.cut |= matches!(grown, Effect::Refused(_));
+        effect = effect.and(grown);
         self.choices[place].speech = Some(speech);
         effect
     }
@@ -692,8 +699,10 @@ impl Blocks {
     /// A cap cut what a choice says.
     pub(super) fn truncate_speech(&mut self, choice: u32, stage: &mut Stage<'_>) -> Effect {
         let place = self.choice(choice);
-        let row = self.choices[place].speech.and_then(|speech| speech.row);
-        row.map_or(Effect::None, |row| stage.rows.change(row, set_truncated)).and(Effect::Refused(Refusal::TextBytes))
+        let Some(speech) = &mut self.choices[place].speech else { return Effect::Refused(Refusal::TextBytes) };
+        speech.cut = true;
+        let shown = speech.row.map_or(Effect::None, |row| set_truncated(row, true, stage));
+        shown.and(Effect::Refused(Refusal::TextBytes))
     }
 
     fn call_block(&self, call: CallNumber) -> Option<usize> {
@@ -780,10 +789,11 @@ impl Blocks {
         let again = std::mem::replace(&mut self.choices[place].finished, true);
         let mut effect = whole.and(self.show_waiting_sources(place, stage));
         let cut = matches!(finish, Finish::Length | Finish::Filtered);
-        if let Some(Speech { row: Some(row), seen, .. }) = self.choices[place].speech {
+        if let Some(Speech { row: Some(row), seen, cut: capped, .. }) = self.choices[place].speech {
             effect = effect.and(cut_text(row, seen, stage));
-            if cut && stage.rows.get(row).is_some_and(|row| row.state.is_open()) {
-                effect = effect.and(stage.rows.change(row, set_truncated));
+            // In a replay the row has ended already: what ends it this time counts.
+            if !again && (cut || !capped) {
+                effect = effect.and(set_truncated(row, cut, stage));
             }
             let state = if matches!(finish, Finish::Broken(_)) { RowState::Interrupted } else { RowState::Done };
             effect = effect.and(self.close(row, state, stage));
@@ -843,7 +853,7 @@ impl Blocks {
         let well_formed = stage.rows.finish_input(row, &mut call.reader);
         let code = match finish {
             Finish::Length | Finish::Filtered => {
-                stage.rows.change(row, set_truncated);
+                set_truncated(row, true, stage);
                 return self.set_state(row, RowState::Interrupted, stage);
             }
             Finish::Broken(_) => return self.set_state(row, RowState::Interrupted, stage),
@@ -857,6 +867,7 @@ impl Blocks {
             Finish::Complete if !well_formed => "arguments-malformed",
             Finish::Complete if !named => "name-missing",
             Finish::Complete => {
+                set_truncated(row, false, stage);
                 stage.rows.change(row, |row| {
                     if let Some(tool) = row.tool.as_deref_mut() {
                         tool.input_done = true;
@@ -884,7 +895,7 @@ impl Blocks {
         if let Some(row) = row {
             effect = effect.and(self.reopen(place, row, stage));
             self.choices[place].last_text = Some(row);
-            self.choices[place].speech = Some(Speech { kind: BlockKind::Text, row: Some(row), seen: 0 });
+            self.choices[place].speech = Some(Speech { kind: BlockKind::Text, row: Some(row), seen: 0, cut: false });
             for source in sources {
                 effect = effect.and(add_source(row, source, stage));
             }
@@ -973,7 +984,9 @@ fn is_running(id: RowId, stage: &Stage<'_>) -> bool {
     stage.rows.get(id).is_some_and(|row| row.state == RowState::Running)
 }
 
-fn set_truncated(row: &mut Row) -> Changed {
-    row.truncated = true;
-    Changed::TRUNCATED
+fn set_truncated(id: RowId, truncated: bool, stage: &mut Stage<'_>) -> Effect {
+    stage.rows.change(id, |row| match std::mem::replace(&mut row.truncated, truncated) == truncated {
+        true => Changed::NONE,
+        false => Changed::TRUNCATED,
+    })
 }

@@ -164,6 +164,13 @@ impl Stream {
     fn tally(&self) -> Tally {
         self.input.as_ref().map_or(self.tally, |input| input.tally())
     }
+
+    /// Lets go of what reads it; the counts stay.
+    fn let_go(&mut self) {
+        if let Some(input) = self.input.take() {
+            self.tally = input.tally();
+        }
+    }
 }
 
 /// A chunk's way from one stream's decoder to the chat.
@@ -192,7 +199,7 @@ impl ChunkSink for Presenter<'_> {
             Chunk::Block { key, before, block } => {
                 let mut standing = None;
                 if self.blocks.named.get(key).is_none() {
-                    let mut row = block.time.and_then(|time| self.unclaimed.claim(time, key));
+                    let mut row = block.identity(key).and_then(|name| self.unclaimed.claim(block.time, name));
                     if row.is_none() && block.kind == RowKind::User {
                         row = self.echoed(&block.text, block.partial);
                     }
@@ -205,7 +212,7 @@ impl ChunkSink for Presenter<'_> {
                 self.blocks.show(key, before, standing, block, &mut self.stage)
             }
             Chunk::Remove { key, time: Some(time) } if self.blocks.named.get(key).is_none() => {
-                match self.unclaimed.claim(time, key).filter(|row| self.stage.rows.get(*row).is_some()) {
+                match self.unclaimed.claim(Some(time), key).filter(|row| self.stage.rows.get(*row).is_some()) {
                     Some(row) => {
                         self.stage.rows.remove(row);
                         Effect::Changed
@@ -491,9 +498,7 @@ impl ChatRows {
     /// The stream ended: only its counts are kept.
     fn close(&mut self, stream: StreamId, end: End) -> End {
         let entry = &mut self.streams[stream.index()];
-        if let Some(input) = entry.input.take() {
-            entry.tally = input.tally();
-        }
+        entry.let_go();
         entry.end = Some(end);
         entry.blocks.rest();
         for (time, key, row) in entry.blocks.named.timed() {
@@ -562,8 +567,7 @@ impl ChatRows {
     /// ```
     pub fn restart(&mut self, stream: StreamId) {
         let entry = &mut self.streams[stream.index()];
-        entry.tally = entry.tally();
-        entry.input = None;
+        entry.let_go();
         entry.blocks.restart();
         entry.end = None;
         entry.last_news = self.now;

@@ -5,14 +5,20 @@
 use crate::chunk::{Block, Effect, Refusal, ToolBlock};
 use crate::present::blocks::{Blocks, Stage};
 use crate::present::call_reader::CallReader;
-use crate::row::{Changed, Fact, Row, RowId, RowKind, RowState, Tool};
+use crate::row::{Changed, Fact, Row, RowId, RowKind, RowState, Tool, error};
+use crate::sorted::{Keyed, Sorted};
 use crate::text::common_prefix;
 
 /// The rows of a stream's named blocks, in the order of their keys.
 #[derive(Debug, Default)]
 pub(crate) struct Named {
-    #[expect(clippy::vec_box, reason = "one that comes out of its order moves all that follow")]
-    rows: Vec<Box<NamedRow>>,
+    rows: Sorted<NamedRow>,
+}
+
+impl Keyed for NamedRow {
+    fn key(&self) -> &str {
+        &self.key
+    }
 }
 
 #[derive(Debug)]
@@ -27,6 +33,8 @@ struct NamedRow {
     stood: bool,
     /// Of a call whose arguments were told.
     reader: Option<Box<CallReader>>,
+    /// What the reader said of them once they were said to be whole: what is wrong with them, if anything is.
+    verdict: Option<Option<&'static str>>,
 }
 
 impl Named {
@@ -40,12 +48,12 @@ impl Named {
     }
 
     fn time(&self, key: &str) -> Option<u64> {
-        self.find(key).ok().and_then(|place| self.rows[place].time)
+        self.rows.get(key).and_then(|named| named.time)
     }
 
     /// Whether the row stood before the stream told of it, and nothing beyond has come yet.
     fn stood(&mut self, key: &str) -> Option<&mut bool> {
-        self.find(key).ok().map(|place| &mut self.rows[place].stood)
+        self.rows.get_mut(key).map(|named| &mut named.stood)
     }
 
     /// The rows, in the order of their keys.
@@ -53,13 +61,8 @@ impl Named {
         self.rows.iter().map(|named| named.row)
     }
 
-    #[inline(never)]
-    fn find(&self, key: &str) -> Result<usize, usize> {
-        self.rows.binary_search_by(|known| (*known.key).cmp(key))
-    }
-
     pub fn get(&self, key: &str) -> Option<RowId> {
-        self.find(key).ok().map(|place| self.rows[place].row)
+        self.rows.get(key).map(|named| named.row)
     }
 
     /// What comes now is told from the start.
@@ -70,18 +73,14 @@ impl Named {
     /// Notes how much of a block is told now; answers how much was before.
     fn note(&mut self, key: &str, block: &Block<'_>) -> usize {
         let told = block.tool.as_ref().map_or(&block.text, |tool| &tool.input);
-        self.find(key).map_or(0, |place| std::mem::replace(&mut self.rows[place].seen, told.len()))
+        self.rows.get_mut(key).map_or(0, |named| std::mem::replace(&mut named.seen, told.len()))
     }
 
     /// This key means that row, one that stood already or a new one.
     pub fn adopt(&mut self, key: &str, time: Option<u64>, row: RowId, stood: bool) {
-        match self.find(key) {
-            Ok(place) => (self.rows[place].row, self.rows[place].reader) = (row, None),
-            Err(place) => {
-                let named = NamedRow { key: key.into(), row, seen: 0, time, stood, reader: None };
-                self.rows.insert(place, Box::new(named));
-            }
-        }
+        let new = || NamedRow { key: key.into(), row, seen: 0, time, stood, reader: None, verdict: None };
+        let named = self.rows.get_or_insert(key, new);
+        (named.row, named.reader, named.verdict) = (row, None, None);
     }
 }
 
@@ -152,11 +151,8 @@ impl Blocks {
             }
         };
         effect = effect.and(stage.rows.change(id, |row| {
-            if row.key.as_deref() == Some(key) {
-                return Changed::NONE;
-            }
-            row.key = Some(key.into());
-            Changed::KEY
+            let key = block.identity(key).map(Box::from);
+            if put(&mut row.key, &key) { Changed::KEY } else { Changed::NONE }
         }));
         effect = effect.and(stage.rows.set_text(id, &block.text, block.text_same));
         if let Some(tool) = &block.tool {
@@ -166,6 +162,15 @@ impl Blocks {
                 None => stage.rows.clear_output(id),
             });
         }
+        let mut failed;
+        let block = match self.verdict(key, id, block, stage) {
+            None => block,
+            Some(code) => {
+                failed = block.clone();
+                fail(&mut failed, code);
+                &failed
+            }
+        };
         effect = effect.and(stage.rows.change(id, |row| set_properties(row, block)));
         effect.and(self.set_named_state(id, block.state, stage))
     }
@@ -186,8 +191,7 @@ impl Blocks {
 
     /// The block is no more.
     pub fn take_away(&mut self, key: &str, stage: &mut Stage<'_>) -> Effect {
-        let Ok(place) = self.named.find(key) else { return Effect::None };
-        let row = self.named.rows.remove(place).row;
+        let Some(NamedRow { row, .. }) = self.named.rows.remove(key) else { return Effect::None };
         let shown = stage.rows.get(row).is_some();
         stage.rows.remove(row);
         self.forget_open(row);
@@ -228,16 +232,46 @@ impl Blocks {
         if keep == there && keep == input.len() {
             return Effect::None;
         }
-        let Ok(place) = self.named.find(key) else { return Effect::None };
-        let named = &mut self.named.rows[place];
+        let Some(named) = self.named.rows.get_mut(key) else { return Effect::None };
         let rest = input.get(keep..).unwrap_or_default();
         let fresh = || Box::new(CallReader::json(stage.limits));
-        if keep == there && (there == 0 || named.reader.is_some()) {
+        // A reader that has come to its verdict reads no further, and of a row that stood nothing was read.
+        let verdict = named.verdict.take();
+        if keep == there && verdict.is_none() && (there == 0 || named.reader.is_some()) {
             return stage.rows.append_input(id, rest, named.reader.get_or_insert_with(fresh));
         }
         let reader = named.reader.insert(fresh());
+        named.verdict = None;
         stage.rows.regrow_input(id, keep, rest, reader)
     }
+
+    /// What is wrong with arguments that the wire says are whole.
+    fn verdict(&mut self, key: &str, id: RowId, block: &Block<'_>, stage: &mut Stage<'_>) -> Option<&'static str> {
+        let told = block.tool.as_ref().filter(|tool| tool.input_done)?;
+        if stage.rows.get(id)?.tool.as_deref()?.input.len() < told.input.len() {
+            return Some("arguments-too-long");
+        }
+        let named = self.named.rows.get_mut(key)?;
+        let reader = named.reader.get_or_insert_with(|| Box::new(CallReader::json(stage.limits)));
+        *named.verdict.get_or_insert_with(|| match stage.rows.finish_input(id, reader) {
+            true => None,
+            false if reader.nested_too_deep() => Some("arguments-nesting"),
+            false => Some("arguments-malformed"),
+        })
+    }
+}
+
+/// What the arguments are said to be they are not: the call is never run from here. One that the other side is to run,
+/// and asks about, is still to be answered.
+fn fail(block: &mut Block<'_>, code: &'static str) {
+    let has = |fact: Fact| block.facts.iter().any(|(said, _)| *said == fact);
+    if block.state == RowState::Pending && !has(Fact::Permission) {
+        block.state = RowState::Failed;
+    }
+    if !has(Fact::Error) {
+        block.facts.push((Fact::Error, error("", Some(code), None)));
+    }
+    block.tool.iter_mut().for_each(|tool| tool.input_done = false);
 }
 
 /// Whether the host has run this call since the wire was where it is said to be now.

@@ -200,19 +200,12 @@ impl Rows {
         }
         let id = self.push(kind, state, fill)?;
         // What comes out of its order is rarely far from its place.
-        if let Some(place) = before.and_then(|before| self.place_of(before)) {
+        if let Some(place) = before.and_then(|before| place_of(&self.order, before)) {
             self.order.pop();
             self.order.insert(place, id);
             self.scattered.push(id);
         }
         Some(id)
-    }
-
-    /// Where a row stands: near one of the ends, mostly.
-    fn place_of(&self, id: RowId) -> Option<usize> {
-        let last = self.order.len().checked_sub(1)?;
-        let is = |place: &usize| self.order.get(*place) == Some(&id);
-        (0..=last).flat_map(|place| [last - place, place]).find(is)
     }
 
     /// Says once that open blocks are at their cap.
@@ -453,7 +446,7 @@ impl Rows {
 
     /// Removes the row.
     pub fn remove(&mut self, id: RowId) {
-        if let Some(place) = self.place_of(id) {
+        if let Some(place) = place_of(&self.order, id) {
             self.order.remove(place);
         }
         self.forget(id);
@@ -512,7 +505,9 @@ impl Rows {
         // Few are looked for, many are walked to.
         let few = scattered.len() < front / 16;
         let places: BinaryHeap<usize> = match few {
-            true => scattered.iter().filter_map(|id| self.place_of(*id)).filter(|place| *place < front).collect(),
+            true => {
+                scattered.iter().filter_map(|id| place_of(&self.order, *id)).filter(|place| *place < front).collect()
+            }
             false if scattered.is_empty() => BinaryHeap::new(),
             false => (0..front).filter(|place| is_new(&self.order[*place])).collect(),
         };
@@ -552,6 +547,12 @@ impl Rows {
             sink.op(RowOp::Insert { before: None, row });
         }
     }
+}
+
+/// Where a row stands among others: near one of the ends, mostly.
+pub(crate) fn place_of(rows: &[RowId], id: RowId) -> Option<usize> {
+    let last = rows.len().checked_sub(1)?;
+    (0..=last).flat_map(|place| [last - place, place]).take(last + 2).find(|place| rows.get(*place) == Some(&id))
 }
 
 /// A row of which nothing more is known.

@@ -110,8 +110,13 @@ fn read_row(saved: Value<'_>, limits: &Limits) -> Result<Option<Row>, &'static s
     if saved.get("tool").is_object() {
         row.tool = Some(Box::new(read_tool(saved.get("tool"), limits)));
     }
-    if row.tool.as_ref().is_some_and(|tool| !tool.input_done) && row.state == RowState::Pending {
-        row.state = RowState::Interrupted;
+    // What was cut may parse by chance; output is cut apart from it.
+    let (cut, asked) = (row.truncated, row.facts.raw(Fact::Permission).is_some());
+    if let Some(tool) = row.tool.as_deref_mut().filter(|_| row.state == RowState::Pending) {
+        tool.input_done &= !cut || tool.output.is_some();
+        if !tool.input_done && !asked {
+            row.state = RowState::Interrupted;
+        }
     }
     Ok(Some(row))
 }
@@ -167,6 +172,9 @@ fn raw(value: Value<'_>) -> Raw {
     Raw::written(|json| json.raw(value.raw()))
 }
 
+/// What stands for the time of a key that names none: after all times.
+const NO_TIME: u64 = u64::MAX;
+
 /// Rows of an earlier stream or life whose keys hold beyond it, until their wire names them again.
 #[derive(Debug, Default)]
 pub(crate) struct Unclaimed {
@@ -176,10 +184,10 @@ pub(crate) struct Unclaimed {
 }
 
 impl Unclaimed {
-    /// The rows whose keys begin with a time.
+    /// The rows that have a key; those whose keys begin with a time stand first.
     pub fn of(rows: &Rows) -> Self {
-        let time = |key: &str| key.split(':').next()?.parse().ok();
-        let timed = rows.iter().filter_map(|row| Some((time(row.key.as_deref()?)?, row.key.clone()?, Some(row.id))));
+        let time = |key: &str| key.split(':').next().and_then(|time| time.parse().ok()).unwrap_or(NO_TIME);
+        let timed = rows.iter().filter_map(|row| Some((time(row.key.as_deref()?), row.key.clone()?, Some(row.id))));
         let rows = timed.collect::<BinaryHeap<_>>().into_sorted_vec();
         Unclaimed { left: rows.len(), rows }
     }
@@ -204,8 +212,8 @@ impl Unclaimed {
     }
 
     /// The row of this key, given out once.
-    pub fn claim(&mut self, time: u64, key: &str) -> Option<RowId> {
-        let place = self.find(time, key).ok()?;
+    pub fn claim(&mut self, time: Option<u64>, key: &str) -> Option<RowId> {
+        let place = self.find(time.unwrap_or(NO_TIME), key).ok()?;
         let row = self.rows[place].2.take()?;
         self.left -= 1;
         if self.left == 0 {
@@ -217,7 +225,8 @@ impl Unclaimed {
     /// The first row after this key, with its time.
     pub fn next(&self, time: u64, key: &str) -> Option<(u64, RowId)> {
         let place = self.find(time, key).unwrap_or_else(|place| place);
-        self.rows.get(place..)?.iter().find_map(|(time, _, row)| Some((*time, (*row)?)))
+        let next = self.rows.get(place..)?.iter().find_map(|(time, _, row)| Some((*time, (*row)?)));
+        next.filter(|(time, _)| *time < NO_TIME)
     }
 }
 

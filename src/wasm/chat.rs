@@ -6,10 +6,13 @@ use std::rc::Rc;
 use js_sys::{Array, Function, JsString, Object};
 use wasm_bindgen::prelude::*;
 
-use super::options::{chat_options, stream_options};
+use super::options::{chat_options, know, stream_options};
 use super::pump::{Core, ListenerKind, Shared, fault_array};
 use super::stream::JsChatStream;
-use super::{error, for_bytes, message_json, out, parse, property, string_property, type_error};
+use super::{
+    error, for_bytes, id, json_of, message_json, optional_string, out, parse, property, row_id, string,
+    string_property, type_error,
+};
 use crate::{ChatRows, RowId, StreamId, ToolError, ToolRef};
 
 /// One chat. See `types.ts` for what each method does.
@@ -33,7 +36,8 @@ impl JsChatRows {
     #[wasm_bindgen(skip_typescript)]
     pub fn restore(snapshot: &JsValue, options: &JsValue) -> Result<JsChatRows, JsValue> {
         let given = chat_options(options)?;
-        let json = message_json(snapshot)?;
+        let json = if snapshot.is_object() { json_of(snapshot) } else { snapshot.as_string() };
+        let json = json.ok_or_else(|| type_error("restore takes what snapshot gave, or its JSON text"))?;
         let chat = ChatRows::restore(&json, given.options).map_err(|error| type_error(&error.to_string()))?;
         Ok(JsChatRows { shared: Shared::new(chat, given.format, given.tagged_tools), locale: given.locale })
     }
@@ -69,7 +73,8 @@ impl JsChatRows {
     }
 
     #[wasm_bindgen(skip_typescript)]
-    pub fn abort(&self, reason: Option<String>) -> Result<JsValue, JsValue> {
+    pub fn abort(&self, reason: &JsValue) -> Result<JsValue, JsValue> {
+        let reason = optional_string(reason, "abort")?;
         let mut core = self.shared.change()?;
         let Core { chat, default, .. } = &mut *core;
         let end = default.map(|stream| chat.abort_because(stream, reason.as_deref()));
@@ -87,8 +92,9 @@ impl JsChatRows {
     }
 
     #[wasm_bindgen(js_name = addUser, skip_typescript)]
-    pub fn add_user(&self, text: &str) -> Result<u32, JsValue> {
-        Ok(self.shared.change()?.chat.add_user(text).map_or(0, RowId::get))
+    pub fn add_user(&self, text: &JsValue) -> Result<u32, JsValue> {
+        let text = string(text, "addUser")?;
+        Ok(self.shared.change()?.chat.add_user(&text).map_or(0, RowId::get))
     }
 
     #[wasm_bindgen(js_name = toolStarted, skip_typescript)]
@@ -98,6 +104,7 @@ impl JsChatRows {
 
     #[wasm_bindgen(js_name = toolProgress, skip_typescript)]
     pub fn tool_progress(&self, reference: &JsValue, progress: &JsValue) -> Result<(), JsValue> {
+        know(progress, "progress", &["output", "append", "title"])?;
         let output = string_property(progress, "output")?;
         let append = string_property(progress, "append")?;
         let title = string_property(progress, "title")?;
@@ -108,6 +115,7 @@ impl JsChatRows {
 
     #[wasm_bindgen(js_name = toolResult, skip_typescript)]
     pub fn tool_result(&self, reference: &JsValue, result: &JsValue) -> Result<(), JsValue> {
+        know(result, "result", &["output", "isError"])?;
         let output = string_property(result, "output")?;
         let is_error = property(result, "isError").is_truthy();
         self.tool(reference, &mut |chat, call| chat.tool_result(call, output.as_deref(), is_error))
@@ -124,9 +132,9 @@ impl JsChatRows {
     }
 
     #[wasm_bindgen(skip_typescript)]
-    pub fn args(&self, row: u32) -> Result<JsValue, JsValue> {
+    pub fn args(&self, row: &JsValue) -> Result<JsValue, JsValue> {
         let core = self.shared.core()?;
-        let Some(args) = RowId::new(row).and_then(|id| core.chat.args(id)) else { return Ok(JsValue::UNDEFINED) };
+        let Some(args) = row_id(row).and_then(|id| core.chat.args(id)) else { return Ok(JsValue::UNDEFINED) };
         let parsed = parse(&args)?;
         if let (Cow::Owned(_), Some(parameters)) = (args, parsed.dyn_ref::<Object>()) {
             // Names come from the message: none of them is to find anything of a prototype's.
@@ -162,9 +170,9 @@ impl JsChatRows {
     }
 
     #[wasm_bindgen(js_name = truncateFrom, skip_typescript)]
-    pub fn truncate_from(&self, row: u32) -> Result<(), JsValue> {
+    pub fn truncate_from(&self, row: &JsValue) -> Result<(), JsValue> {
         let mut core = self.shared.change()?;
-        let known = RowId::new(row).is_some_and(|id| core.chat.truncate_from(id));
+        let known = row_id(row).is_some_and(|id| core.chat.truncate_from(id));
         if known { Ok(()) } else { Err(error("there is no row with this id")) }
     }
 
@@ -203,13 +211,11 @@ impl JsChatRows {
         reference: &JsValue,
         act: &mut dyn FnMut(&mut ChatRows, ToolRef<'_>) -> Result<(), ToolError>,
     ) -> Result<(), JsValue> {
-        let mut core = self.shared.change()?;
-        let row = reference.as_f64().and_then(|row| RowId::new(row as u32)).map(ToolRef::Row);
+        let row = row_id(reference).map(ToolRef::Row);
         let call_id = if row.is_none() { string_property(reference, "callId")? } else { None };
-        let call = || {
-            let stream = property(&property(reference, "stream"), "id").as_f64()?;
-            Some(ToolRef::Call(core.chat.stream_numbered(stream as u32)?, call_id.as_deref()?))
-        };
+        let stream = id(&property(&property(reference, "stream"), "id"));
+        let mut core = self.shared.change()?;
+        let call = || Some(ToolRef::Call(core.chat.stream_numbered(stream?)?, call_id.as_deref()?));
         match row.or_else(call) {
             Some(call) => act(&mut core.chat, call).map_err(|thrown| error(&thrown.to_string())),
             None => Err(type_error("name the call by its row id or as { stream, callId }")),

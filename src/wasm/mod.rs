@@ -14,6 +14,8 @@ mod stream;
 use js_sys::{Array, Error, Function, JSON, JsString, Reflect, TypeError, Uint8Array};
 use wasm_bindgen::prelude::*;
 
+use crate::RowId;
+
 pub use chat::JsChatRows;
 pub use preparing::{JsPreparingEmitter, marker, parse as parse_marker};
 pub use stream::JsChatStream;
@@ -66,6 +68,26 @@ fn string_property(object: &JsValue, name: &str) -> Result<Option<String>, JsVal
     }
 }
 
+/// A string; `what` takes it.
+fn string(value: &JsValue, what: &str) -> Result<String, JsValue> {
+    value.as_string().ok_or_else(|| type_error(&[what, " takes a string"].concat()))
+}
+
+/// A string that may be left out.
+fn optional_string(value: &JsValue, what: &str) -> Result<Option<String>, JsValue> {
+    if value.is_undefined() || value.is_null() { Ok(None) } else { string(value, what).map(Some) }
+}
+
+/// A whole number from 1 that an id may be.
+fn id(value: &JsValue) -> Option<u32> {
+    value.as_f64().filter(|number| *number >= 1.0 && f64::from(*number as u32) == *number).map(|number| number as u32)
+}
+
+/// A row's id.
+fn row_id(value: &JsValue) -> Option<RowId> {
+    RowId::new(id(value)?)
+}
+
 /// The bytes of what a page pushes: handed to `take` in pieces, so that no second copy of a large input is made.
 fn for_bytes(data: &JsValue, buffer: &mut Vec<u8>, mut take: impl FnMut(&[u8])) -> Result<(), JsValue> {
     const PIECE: u32 = 64 << 10;
@@ -99,8 +121,12 @@ fn message_json(message: &JsValue) -> Result<String, JsValue> {
     if !message.is_object() {
         return Err(type_error("pushMessage takes an object; push takes text and bytes"));
     }
-    let json: JsValue = JSON::stringify(message)?.into();
-    json.as_string().ok_or_else(|| type_error("pushMessage takes an object that JSON.stringify can write"))
+    json_of(message).ok_or_else(|| type_error("pushMessage takes an object that JSON.stringify can write"))
+}
+
+/// What JSON.stringify writes, if it does.
+fn json_of(value: &JsValue) -> Option<String> {
+    JsValue::from(JSON::stringify(value).ok()?).as_string()
 }
 
 /// Calls a listener; what it throws is reported as uncaught and stops nobody else.

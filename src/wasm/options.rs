@@ -1,6 +1,6 @@
 //! Options from plain objects. An unknown name is an error that lists the known ones.
 
-use js_sys::{Array, Object};
+use js_sys::{Array, Reflect};
 use wasm_bindgen::prelude::*;
 
 use super::{property, string_property, type_error};
@@ -15,15 +15,14 @@ pub(super) struct Given {
 }
 
 /// Refuses an object with other properties than these.
-fn know(value: &JsValue, what: &str, names: &[&str]) -> Result<(), JsValue> {
+pub(super) fn know(value: &JsValue, what: &str, names: &[&str]) -> Result<(), JsValue> {
     if value.is_undefined() || value.is_null() {
         return Ok(());
     }
-    let Some(object) = value.dyn_ref::<Object>() else {
+    if !value.is_object() {
         return Err(type_error(&[what, " must be an object"].concat()));
-    };
-    for key in Object::keys(object) {
-        let key = key.as_string().unwrap_or_default();
+    }
+    for key in Reflect::own_keys(value)?.iter().filter_map(|key| key.as_string()) {
         if !names.contains(&&*key) {
             let wrong = ["unknown name ", &key, " in ", what, "; the names are:"].concat();
             return Err(type_error(&crate::text::list(wrong, names)));

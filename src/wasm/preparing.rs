@@ -4,6 +4,7 @@ use js_sys::{Array, JsString};
 use wasm_bindgen::prelude::*;
 
 use super::options::interval;
+use super::{optional_string, out, string, type_error};
 use crate::{PreparingEmitter, parse_preparing_marker, preparing_marker};
 
 /// Says which markers a provider should send. See `types.ts` for what each method does.
@@ -20,8 +21,9 @@ impl JsPreparingEmitter {
     }
 
     #[wasm_bindgen(skip_typescript)]
-    pub fn delta(&mut self, key: &str, name: Option<String>, bytes: f64, now: f64) -> Option<String> {
-        self.emitter.delta(key, name.as_deref(), bytes as u64, now as u64)
+    pub fn delta(&mut self, key: &JsValue, name: &JsValue, bytes: f64, now: f64) -> Result<Option<String>, JsValue> {
+        let (key, name) = (call_key(key)?, optional_string(name, "delta, as the name,")?);
+        Ok(self.emitter.delta(&key, name.as_deref(), bytes as u64, now as u64))
     }
 
     #[wasm_bindgen(skip_typescript)]
@@ -30,8 +32,9 @@ impl JsPreparingEmitter {
     }
 
     #[wasm_bindgen(skip_typescript)]
-    pub fn reported(&mut self, key: &str) {
-        self.emitter.reported(key);
+    pub fn reported(&mut self, key: &JsValue) -> Result<(), JsValue> {
+        self.emitter.reported(&call_key(key)?);
+        Ok(())
     }
 
     #[wasm_bindgen(skip_typescript)]
@@ -50,13 +53,21 @@ impl JsPreparingEmitter {
     }
 }
 
+/// A call's index or id.
+fn call_key(key: &JsValue) -> Result<String, JsValue> {
+    let index = key.as_f64().filter(|index| *index >= 0.0 && f64::from(*index as u32) == *index);
+    let index = index.map(|index| (index as u32).to_string());
+    index.or_else(|| key.as_string()).ok_or_else(|| type_error("a call is named by its index or its id"))
+}
+
 #[wasm_bindgen(js_name = preparingMarker, skip_typescript)]
-pub fn marker(name: &str, bytes: f64) -> Option<String> {
-    preparing_marker(name, bytes as u64)
+pub fn marker(name: &JsValue, bytes: f64) -> Result<Option<String>, JsValue> {
+    Ok(preparing_marker(&string(name, "preparingMarker")?, bytes as u64))
 }
 
 #[wasm_bindgen(js_name = parsePreparingMarker, skip_typescript)]
-pub fn parse(text: &str) -> JsValue {
-    let Some((name, bytes)) = parse_preparing_marker(text) else { return JsValue::UNDEFINED };
-    super::out::marker(name, bytes)
+pub fn parse(text: &JsValue) -> Result<JsValue, JsValue> {
+    let text = string(text, "parsePreparingMarker")?;
+    let marker = parse_preparing_marker(&text);
+    Ok(marker.map_or(JsValue::UNDEFINED, |(name, bytes)| out::marker(name, bytes)))
 }

@@ -9,7 +9,7 @@ use wasm_bindgen_futures::future_to_promise;
 use super::chat::{finish, push};
 use super::pipe::Pipe;
 use super::pump::{Shared, fault_array};
-use super::{message_json, out, property, type_error};
+use super::{message_json, optional_string, out, property, type_error};
 use crate::StreamId;
 
 /// One source feeding a chat. See `types.ts` for what each method does.
@@ -55,7 +55,8 @@ impl JsChatStream {
     }
 
     #[wasm_bindgen(skip_typescript)]
-    pub fn abort(&self, reason: Option<String>) -> Result<JsValue, JsValue> {
+    pub fn abort(&self, reason: &JsValue) -> Result<JsValue, JsValue> {
+        let reason = optional_string(reason, "abort")?;
         let mut core = self.shared.change()?;
         Ok(JsValue::from_str(core.chat.abort_because(self.id, reason.as_deref()).name()))
     }

@@ -284,11 +284,11 @@ export class ChatRows {
   /** @throws TypeError for an unknown format or option. */
   constructor(options?: ChatOptions);
   /**
-   * A chat of what `snapshot` gave, without its streams: ids stay, what was under way is interrupted, and a row that
+   * A chat of what `snapshot` gave, or of its JSON text, without its streams: ids stay, what was under way is interrupted, and a row that
    * its wire names again by the same key is the same row.
    * @throws TypeError where `snapshot` is none, or holds more than the caps allow.
    */
-  static restore(snapshot: Snapshot, options?: ChatOptions): ChatRows;
+  static restore(snapshot: Snapshot | string, options?: ChatOptions): ChatRows;
   /** The rows and panels as plain data, to be kept as JSON. */
   snapshot(): Snapshot;
   /** Language of interface text, for renderers; as given to the constructor. */
@@ -311,7 +311,10 @@ export class ChatRows {
   toolResult(ref: ToolRef, result?: { output?: string; isError?: boolean }): void;
   rows(): Row[];
   panels(): Panels;
-  /** The arguments of a call that is complete and well-formed, by JSON.parse; `undefined` for any other row. */
+  /**
+   * The arguments of a call that were complete and well-formed when it could run, by JSON.parse: while it waits, runs,
+   * and after it has ended. `undefined` for any other row, and for what is no row's id.
+   */
   args(rowId: number): unknown;
   stats(): ChatStats;
   faults(): Fault[];
@@ -321,7 +324,7 @@ export class ChatRows {
   subscribeBuffer(listener: (words: Uint32Array, text: string) => void): () => void;
   /** Hears the faults since the last batch, with the next one; of many at once the last `limits.faults`. */
   onFault(listener: (fault: Fault) => void): () => void;
-  /** Removes the row and all rows after it. */
+  /** Removes the row and all rows after it. @throws Error where there is no such row. */
   truncateFrom(rowId: number): void;
   /** Aborts all streams and removes everything. */
   reset(): void;
@@ -346,11 +349,11 @@ export class PreparingEmitter {
    * A delta of the call `key` (its index or id) came. `bytes`: how many its arguments have by now, in UTF-8. Returns the
    * marker to send now, if one is due.
    */
-  delta(key: string, name: string | undefined, bytes: number, now: number): string | undefined;
+  delta(key: string | number, name: string | undefined, bytes: number, now: number): string | undefined;
   /** The markers that are due now. Call it on a timer, about as often as the interval, while `preparing`. */
   tick(now: number): string[];
   /** The call went out as a whole. */
-  reported(key: string): void;
+  reported(key: string | number): void;
   /** Something else that is new was sent, such as text. */
   visible(now: number): void;
   /** The stream ended, well or not. */

@@ -348,6 +348,10 @@ impl RecordDecoder for ApiStream {
         }
     }
 
+    fn work(&self) -> u64 {
+        self.blocks.work()
+    }
+
     fn finish(&mut self, sink: &mut dyn ChunkSink) {
         for place in 0..self.calls.len() {
             self.flush_call(place, sink);

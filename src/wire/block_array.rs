@@ -8,55 +8,77 @@ use super::said;
 use crate::chunk::{Block, Chunk, ChunkSink, Effect, ToolBlock};
 use crate::json::Value;
 use crate::row::{Fact, RowKind, RowState, error};
+use crate::sorted::{Keyed, Sorted};
+use crate::text::markers::{Markers, Piece};
 
 /// The blocks of the message that is read.
 #[derive(Debug, Default)]
 pub(super) struct BlockArray {
     known: Vec<Known>,
-    /// Calls whose id came late, by id: their keys.
-    late: Vec<(Box<str>, Box<str>)>,
+    /// Which of `known` stands at each place, for each kind.
+    places: [Vec<u32>; KINDS.len()],
+    calls: Sorted<CallId>,
     /// Messages before this one.
     message: u32,
+    /// Passes over an array so far.
+    pass: u32,
+    work: u64,
 }
+
+const KINDS: [(&str, RowKind); 3] =
+    [("text", RowKind::Text), ("reasoning", RowKind::Reasoning), ("tool_use", RowKind::Tool)];
 
 #[derive(Debug)]
 struct Known {
     key: Box<str>,
-    kind: RowKind,
+    kind: usize,
     /// Its place among the blocks of its kind.
     place: u32,
     id: Option<Box<str>>,
+    /// It has a row.
+    shown: bool,
     partial: bool,
     print: u64,
+    /// The last pass that met it.
+    pass: u32,
+}
+
+/// The id of a call, of this message or one before.
+#[derive(Debug)]
+struct CallId {
+    id: Box<str>,
+    /// The key of a call whose id came late.
+    key: Option<Box<str>>,
+    /// Which of `known` it was.
+    known: u32,
+    /// The last pass that met it.
+    pass: u32,
+}
+
+impl Keyed for CallId {
+    fn key(&self) -> &str {
+        &self.id
+    }
 }
 
 /// A block as the array has it now.
 struct Said<'a> {
     value: Value<'a>,
-    kind: RowKind,
-    place: u32,
     id: Option<Cow<'a, str>>,
     partial: bool,
     print: u64,
-}
-
-impl Said<'_> {
-    fn is(&self, known: &Known) -> bool {
-        match (self.id.as_deref(), known.id.as_deref()) {
-            (Some(id), Some(known)) => id == known,
-            // An id may come late; one that is known is not lost.
-            (None, Some(_)) => false,
-            (_, None) => (self.kind, self.place) == (known.kind, known.place),
-        }
-    }
-
-    /// Whether this cannot be what that has become.
-    fn contradicts(&self, known: &Known) -> bool {
-        !known.partial && (self.partial || self.print != known.print)
-    }
+    /// Which of the known blocks it is.
+    known: usize,
+    /// The next block in the array that has a row already.
+    before: Option<usize>,
 }
 
 impl BlockArray {
+    /// What was looked at so far.
+    pub fn work(&self) -> u64 {
+        self.work + self.calls.work()
+    }
+
     /// Reads an array; `starts` hears the name of each new call and tells whether that changed anything. True with the
     /// effect: a block is of no known type.
     pub fn read(
@@ -65,92 +87,76 @@ impl BlockArray {
         sink: &mut dyn ChunkSink,
         starts: &mut dyn FnMut(Option<&str>, &mut dyn ChunkSink) -> bool,
     ) -> (Effect, bool) {
-        let mut said: Vec<Said<'_>> = Vec::new();
-        let mut unknown = false;
-        for value in blocks.items() {
-            let kind = value.get("type").str();
-            let kind = match kind {
-                Some(kind) if kind == *"text" => RowKind::Text,
-                Some(kind) if kind == *"reasoning" => RowKind::Reasoning,
-                Some(kind) if kind == *"tool_use" => RowKind::Tool,
-                _ => {
-                    unknown = true;
-                    continue;
-                }
-            };
-            let id = super::said(value.get("id")).filter(|_| kind == RowKind::Tool);
-            if id.is_some() && said.iter().any(|block| block.id == id) {
-                continue;
-            }
-            said.push(Said {
-                value,
-                kind,
-                place: said.iter().filter(|block| block.kind == kind).count() as u32,
-                id,
-                partial: value.get("partial").bool() == Some(true),
-                print: print(value),
-            });
-        }
-        let missing = |known: &&Known| !known.partial && !said.iter().any(|block| block.is(known));
-        let contradicted = |known: &Known| said.iter().any(|block| block.is(known) && block.contradicts(known));
         let mut effect = Effect::None;
-        if said.is_empty() && !unknown || self.known.iter().any(|known| missing(&known) || contradicted(known)) {
+        self.forget_vanished();
+        let (mut said, unknown) = self.identify(blocks);
+        let contradicts =
+            |block: &Said<'_>, known: &Known| !known.partial && (block.partial || block.print != known.print);
+        let is_missing = |known: &Known| !known.partial && known.pass != self.pass;
+        if said.is_empty() && !unknown
+            || said.iter().any(|block| contradicts(block, &self.known[block.known]))
+            || self.known.iter().any(is_missing)
+        {
             effect = self.rest(true, sink);
-            self.message += u32::from(!self.known.is_empty());
+            self.message += u32::from(self.known.iter().any(|known| known.shown));
             self.known.clear();
+            self.places = Default::default();
+            (said, _) = self.identify(blocks);
         }
         // What was open and is there no more was never said.
-        self.known.retain(|known| {
-            let there = said.iter().any(|block| block.is(known));
-            if !there {
-                effect = effect.and(sink.chunk(Chunk::Remove { key: &known.key, time: None }));
-            }
-            there
-        });
-        for (index, block) in said.iter().enumerate() {
-            let known = self.known.iter().position(|known| block.is(known));
-            let text = text(block);
-            match known {
-                Some(place) if self.known[place].print == block.print && self.known[place].partial == block.partial => {
-                    continue;
-                }
-                Some(place) => {
-                    self.known[place].partial = block.partial;
-                    self.known[place].print = block.print;
-                    if let Some(id) = block.id.as_deref().filter(|_| self.known[place].id.is_none()) {
-                        self.known[place].id = Some(id.into());
-                        self.late.push((id.into(), self.known[place].key.clone()));
-                    }
-                }
-                // Nothing to see yet.
-                None if block.kind != RowKind::Tool && text.is_empty() => continue,
-                None => {
-                    if block.kind == RowKind::Tool && starts(said_name(block).as_deref(), sink) {
-                        effect = effect.and(Effect::Changed);
-                    }
-                    self.known.push(Known {
-                        key: self.key(block),
-                        kind: block.kind,
-                        place: block.place,
-                        id: block.id.as_deref().map(Box::from),
-                        partial: block.partial,
-                        print: block.print,
-                    });
-                }
-            }
-            let place = known.unwrap_or(self.known.len() - 1);
-            let before = said[index + 1..].iter().find_map(|later| self.known.iter().find(|known| later.is(known)));
-            let before = before.map(|known| &*known.key);
-            effect = effect.and(show(block, text, &self.known[place].key, before, sink));
+        for known in self.known.iter().filter(|known| known.shown && known.pass != self.pass) {
+            effect = effect.and(sink.chunk(Chunk::Remove { key: &known.key, time: None }));
+        }
+        let mut next = None;
+        for block in said.iter_mut().rev() {
+            block.before = next;
+            next = Some(block.known).filter(|known| self.known[*known].shown).or(next);
+        }
+        self.work += 2 * (said.len() + self.known.len()) as u64;
+        for block in &said {
+            effect = effect.and(self.tell(block, sink, starts));
         }
         (effect, unknown)
+    }
+
+    /// Tells of a block, if anything of it is new.
+    fn tell(
+        &mut self,
+        block: &Said<'_>,
+        sink: &mut dyn ChunkSink,
+        starts: &mut dyn FnMut(Option<&str>, &mut dyn ChunkSink) -> bool,
+    ) -> Effect {
+        let known = &mut self.known[block.known];
+        let late = block.id.as_deref().filter(|_| known.id.is_none());
+        if known.shown && late.is_none() && (known.print, known.partial) == (block.print, block.partial) {
+            return Effect::None;
+        }
+        let kind = KINDS[known.kind].1;
+        let text = text(block, kind);
+        let mut effect = Effect::None;
+        if !known.shown {
+            // Nothing to see yet.
+            if kind != RowKind::Tool && text.is_empty() {
+                return Effect::None;
+            }
+            if kind == RowKind::Tool && starts(said_name(block).as_deref(), sink) {
+                effect = Effect::Changed;
+            }
+        }
+        if let Some((id, call)) = late.and_then(|id| Some((id, self.calls.get_mut(id)?))) {
+            known.id = Some(id.into());
+            (call.key, call.known) = (Some(known.key.clone()), block.known as u32);
+        }
+        (known.shown, known.partial, known.print) = (true, block.partial, block.print);
+        let before = block.before.map(|before| &*self.known[before].key);
+        effect.and(show(block, text, &self.known[block.known], before, sink))
     }
 
     /// The message is as it will be: text that is open is done, and if it is `over`, calls that are open will never be.
     pub fn rest(&mut self, over: bool, sink: &mut dyn ChunkSink) -> Effect {
         let mut effect = Effect::None;
-        for known in self.known.iter().filter(|known| known.partial) {
-            let state = match known.kind {
+        for known in self.known.iter().filter(|known| known.shown && known.partial) {
+            let state = match KINDS[known.kind].1 {
                 RowKind::Tool if !over => continue,
                 RowKind::Tool => RowState::Interrupted,
                 _ => RowState::Done,
@@ -160,16 +166,104 @@ impl BlockArray {
         effect
     }
 
-    fn key(&self, block: &Said<'_>) -> Box<str> {
-        if let Some((_, key)) = self.late.iter().find(|(id, _)| Some(&**id) == block.id.as_deref()) {
-            return key.clone();
+    /// Forgets what the last array did not have.
+    fn forget_vanished(&mut self) {
+        let (pass, before) = (self.pass, self.known.len());
+        self.known.retain(|known| known.pass == pass);
+        if self.known.len() == before {
+            return;
         }
-        match &block.id {
-            Some(id) => ["call:", id].concat(),
-            None => [block.kind.name(), ":", &self.message.to_string(), ":", &block.place.to_string()].concat(),
+        self.places = Default::default();
+        for at in 0..self.known.len() {
+            self.index(at);
         }
-        .into()
     }
+
+    /// Notes where the known block `at` stands.
+    fn index(&mut self, at: usize) {
+        let known = &self.known[at];
+        match &known.id {
+            Some(id) => self.calls.get_mut(id).into_iter().for_each(|call| call.known = at as u32),
+            None => {
+                let places = &mut self.places[known.kind];
+                places.resize(places.len().max(known.place as usize + 1), u32::MAX);
+                places[known.place as usize] = at as u32;
+            }
+        }
+    }
+
+    /// The blocks of an array, each with what is known of it; what is not known yet is from now on. A call that comes
+    /// twice counts once. True: a block is of no known type.
+    fn identify<'a>(&mut self, blocks: Value<'a>) -> (Vec<Said<'a>>, bool) {
+        self.pass = self.pass.wrapping_add(1);
+        let (mut said, mut unknown, mut counts) = (Vec::new(), false, [0; KINDS.len()]);
+        for value in blocks.items() {
+            let name = value.get("type").str();
+            let Some(kind) = KINDS.iter().position(|(known, _)| name.is_some_and(|name| name == **known)) else {
+                unknown = true;
+                continue;
+            };
+            let id = super::said(value.get("id")).filter(|_| KINDS[kind].1 == RowKind::Tool);
+            let place = counts[kind];
+            let Some(known) = self.known_as(kind, place, id.as_deref()) else { continue };
+            counts[kind] += 1;
+            let partial = value.get("partial").bool() == Some(true);
+            said.push(Said { value, id, partial, print: print(value), known, before: None });
+        }
+        (said, unknown)
+    }
+
+    /// Which of the known blocks this is. None: it is a call that this array has told of already.
+    fn known_as(&mut self, kind: usize, place: u32, id: Option<&str>) -> Option<usize> {
+        let pass = self.pass;
+        let mut call = id.map(|id| {
+            self.calls.get_or_insert(id, || CallId {
+                id: id.into(),
+                key: None,
+                known: u32::MAX,
+                pass: pass.wrapping_sub(1),
+            })
+        });
+        if let Some(call) = &mut call
+            && std::mem::replace(&mut call.pass, pass) == pass
+        {
+            return None;
+        }
+        let called = call.as_ref().map(|call| call.known as usize);
+        let called = called.filter(|at| self.known.get(*at).is_some_and(|known| known.id.as_deref() == id));
+        // An id may come late; one that is known is not lost.
+        let placed = || {
+            let at = *self.places[kind].get(place as usize)? as usize;
+            self.known.get(at).filter(|known| known.id.is_none()).map(|_| at)
+        };
+        if let Some(at) = called.or_else(placed) {
+            self.known[at].pass = pass;
+            return Some(at);
+        }
+        let key = match (id, call.and_then(|call| call.key.clone())) {
+            (_, Some(key)) => key,
+            (Some(id), None) => name(id),
+            (None, None) => {
+                [&ordered(self.message), ":", &ordered(place), ":", KINDS[kind].0].concat().into_boxed_str()
+            }
+        };
+        let id = id.map(Box::from);
+        self.known.push(Known { key, kind, place, id, shown: false, partial: true, print: 0, pass });
+        self.index(self.known.len() - 1);
+        Some(self.known.len() - 1)
+    }
+}
+
+/// What a call of this id is called.
+fn name(id: &str) -> Box<str> {
+    ["call:", id].concat().into()
+}
+
+/// A number as a text that stands in order among others.
+fn ordered(number: u32) -> String {
+    let mut text = number.to_string();
+    text.insert(0, char::from(b'a' + text.len() as u8));
+    text
 }
 
 fn said_name<'a>(block: &Said<'a>) -> Option<Cow<'a, str>> {
@@ -177,20 +271,36 @@ fn said_name<'a>(block: &Said<'a>) -> Option<Cow<'a, str>> {
 }
 
 /// What a block of text or reasoning says, under any of its names.
-fn text<'a>(block: &Said<'a>) -> Cow<'a, str> {
-    let names: &[&str] = match block.kind {
+fn text<'a>(block: &Said<'a>, kind: RowKind) -> Cow<'a, str> {
+    let names: &[&str] = match kind {
         RowKind::Reasoning => &["reasoning", "content", "text", "thinking"],
         RowKind::Text => &["content", "text"],
         _ => &[],
     };
-    names.iter().find_map(|name| said(block.value.get(name))).unwrap_or_default()
+    let text = names.iter().find_map(|name| said(block.value.get(name))).unwrap_or_default();
+    if kind != RowKind::Reasoning || memchr::memchr(0, text.as_bytes()).is_none() {
+        return text;
+    }
+    let (mut markers, mut rest, mut plain) = (Markers::default(), &*text, String::new());
+    while let Some(piece) = markers.next(&mut rest) {
+        if let Piece::Text(text) = piece {
+            plain.push_str(&text);
+        }
+    }
+    // What may become a marker is none yet.
+    if !block.partial {
+        plain.push_str(&markers.flush());
+    }
+    Cow::Owned(plain)
 }
 
-fn show(block: &Said<'_>, text: Cow<'_, str>, key: &str, before: Option<&str>, sink: &mut dyn ChunkSink) -> Effect {
+fn show(block: &Said<'_>, text: Cow<'_, str>, known: &Known, before: Option<&str>, sink: &mut dyn ChunkSink) -> Effect {
     let state = if block.partial { RowState::Streaming } else { RowState::Done };
-    let mut shown = Block::new(block.kind, state);
+    let mut shown = Block::new(KINDS[known.kind].1, state);
+    // A place says nothing to a later message.
+    shown.known_as = Some(known.id.as_deref().map(name).unwrap_or_default());
     let name = said_name(block).unwrap_or_default();
-    if block.kind != RowKind::Tool {
+    if shown.kind != RowKind::Tool {
         shown.text = text;
     } else {
         let params = block.value.get("params");
@@ -209,13 +319,13 @@ fn show(block: &Said<'_>, text: Cow<'_, str>, key: &str, before: Option<&str>, s
         let input = if params.is_object() { params.raw() } else { "" };
         shown.tool = Some(ToolBlock {
             name,
-            call_id: block.id.as_deref(),
+            call_id: known.id.as_deref(),
             input: Cow::Borrowed(if block.partial { open(input) } else { input }),
             input_done: shown.state == RowState::Pending,
             ..ToolBlock::default()
         });
     }
-    sink.chunk(Chunk::Block { key, before, block: &shown })
+    sink.chunk(Chunk::Block { key: &known.key, before, block: &shown })
 }
 
 /// The parameters of a call that goes on: without the end that the wire puts after the last one, so that they grow.

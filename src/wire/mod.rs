@@ -117,6 +117,10 @@ pub(crate) trait RecordDecoder {
     fn finish(&mut self, sink: &mut dyn ChunkSink);
     /// And that was its end: nothing broke it off. For a format without an end marker of its own.
     fn end(&mut self, _sink: &mut dyn ChunkSink) {}
+    /// What it has looked at beyond the bytes of its records, once each.
+    fn work(&self) -> u64 {
+        0
+    }
 }
 
 /// A format: resumable state from record to record. One that has a shortcut for records of one shape.
@@ -259,7 +263,9 @@ impl Input {
     }
 
     pub fn tally(&self) -> Tally {
-        Tally { shortcuts: self.reader.templates.matches, ..self.reader.tally }
+        let Reader { tally, templates, decoder, .. } = &self.reader;
+        let work = if let Decoders::Plain(decoder) = decoder { decoder.work() } else { 0 };
+        Tally { shortcuts: templates.matches, work: tally.work + work, ..*tally }
     }
 
     /// A reading state that goes on counting from `tally`. `late`: the stream ended.

@@ -30,6 +30,7 @@ import init, {
   type StreamEnd,
   type StreamOptions,
   type SyncInitInput,
+  type TaggedTools,
   type Tool,
   type ToolContent,
   type ToolField,
@@ -96,7 +97,8 @@ export async function start(module: WebAssembly.Module): Promise<ChatRows> {
   };
   const format: FormatName = "openai-chat";
   const cadence: Cadence = "frame";
-  const options: Required<ChatOptions> = { format, cadence, limits, locale: "de" };
+  const taggedTools: Required<TaggedTools> = { tools: ["deploy"], params: ["stage"], inCode: false, thoughts: "inline" };
+  const options: Required<ChatOptions> = { format, cadence, limits, locale: "de", taggedTools };
   new ChatRows().dispose();
   new ChatRows({ cadence: 50 }).free();
   const chat: ChatRows = new ChatRows(options);
@@ -116,7 +118,7 @@ export async function feed(chat: ChatRows, response: Response): Promise<StreamEn
   same<StreamEnd | null, ReturnType<typeof chat.finish>>(true);
   console.log(chat.finish(), chat.abort(), chat.abort("the user left"));
   const user: number = chat.addUser("hello");
-  const options: StreamOptions = { format: "openai-chat", parent: user };
+  const options: StreamOptions = { format: "openai-chat", parent: user, taggedTools: true };
   const stream: ChatStream = chat.stream(options);
   stream.push(new Uint8Array(2));
   stream.push(new ArrayBuffer(2));
