@@ -217,6 +217,17 @@ fn a_row_that_turns_out_to_be_another_kind_of_row_stands_once() {
 }
 
 #[test]
+fn a_restored_row_that_is_told_again_as_it_was_stays_as_it_was() {
+    let command = json!({"ts": 1, "type": "say", "say": "command", "text": "", "commandCompleted": true});
+    let server = asked(1, "use_mcp_server", r#"{"serverName":"s","toolName":"t","arguments":"{\"a\":5}"}"#, false);
+    let read = asked(1, "tool", r#"{"tool":"readFile","path":"a"}"#, false);
+    for message in [command, server, read, said(1, "a")] {
+        let before = std::slice::from_ref(&message);
+        assert_eq!(fed_again(before, before), fed_again(before, &[]));
+    }
+}
+
+#[test]
 fn what_lags_behind_a_restored_row_neither_shortens_nor_reopens_it() {
     for (kind, cut, whole) in [("command", "ma", "make"), ("tool", r#"{"tool":"read"#, r#"{"tool":"readFile"}"#)] {
         let before = [asked(1, kind, whole, false)];

@@ -187,8 +187,11 @@ fn what_is_none_of_ours_is_skipped_and_counted() {
 fn two_kinds_of_one_millisecond_are_two_rows() {
     check(
         &[say(1, "reasoning", "hm"), say(1, "text", "a"), say(1, "text", "ab")],
-        "text done \"ab\"\nreasoning done \"hm\"",
+        "reasoning done \"hm\"\ntext done \"ab\"",
     );
+    // In the order of their keys, whichever came first.
+    let output = say(1, "command_output", "out");
+    check(&[output, ask(1, "command", "ls")], r#"tool done command({"command":"ls"}) whole output "out""#);
 }
 
 #[test]

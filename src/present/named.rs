@@ -252,7 +252,12 @@ impl Blocks {
             return Some("arguments-too-long");
         }
         let named = self.named.rows.get_mut(key)?;
-        let reader = named.reader.get_or_insert_with(|| Box::new(CallReader::json(stage.limits)));
+        let reader = named.reader.get_or_insert_with(|| {
+            // The row stood already, and its fields with it.
+            let mut reader = Box::new(CallReader::json(stage.limits));
+            reader.advance(&told.input, &mut Vec::new());
+            reader
+        });
         *named.verdict.get_or_insert_with(|| match stage.rows.finish_input(id, reader) {
             true => None,
             false if reader.nested_too_deep() => Some("arguments-nesting"),
