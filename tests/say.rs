@@ -191,7 +191,7 @@ fn two_kinds_of_one_millisecond_are_two_rows() {
     );
     // In the order of their keys, whichever came first.
     let output = say(1, "command_output", "out");
-    check(&[output, ask(1, "command", "ls")], r#"tool done command({"command":"ls"}) whole output "out""#);
+    check(&[output, ask(1, "command", "ls")], r#"tool running command({"command":"ls"}) whole output "out""#);
 }
 
 #[test]
