@@ -36,7 +36,7 @@
 //! |---|---|
 //! | `json` | one record at a time, borrowed ([`json::Tape`]); arguments while they stream ([`json::ArgsReader`]); writing |
 //! | `wire` | framing (`sse`, `values`), one file a format (`openai_chat`), and the shortcut of the hot path (`template`) |
-//! | `text` | calls written as tags ([`TaggedParser`], [`TaggedArgs`]), text without stray tags ([`TagCleaner`]), markers, byte labels |
+//! | `text` | calls written as tags ([`TaggedParser`], [`TaggedArgs`], [`TagCleaner`]), markers, byte labels |
 //! | `present` | blocks to rows (`blocks`), rows to ops (`rows`), panels, when to hand out (`schedule`), the chat (`chat`) |
 //! | `wasm` | the classes that a page imports; their types are written in `types.ts` |
 //!

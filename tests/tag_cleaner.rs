@@ -252,6 +252,13 @@ fn tags_in_code_stay() {
     check("~~~xml\n<function_calls>\n~~~", "~~~xml\n<function_calls>\n~~~");
 }
 
+/// A code span ends at a newline, and at no other space behind an angle bracket.
+#[test]
+fn only_a_newline_ends_a_code_span_that_is_not_closed() {
+    check("`a <\u{200a}<think>` b", "`a <\u{200a}<think>` b");
+    check("`a <\n<think>` b", "`a <|[` b]");
+}
+
 #[test]
 fn behind_code_tags_go() {
     check("`a` <think>b</think>", "`a`|[b]");

@@ -8,7 +8,7 @@ mod support;
 use chatrows::Grammar;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::sample::select;
+use proptest::sample::{Index, select};
 use support::tagged::{Block, Message, TOOLS, line, reference, trim};
 
 /// Pieces of which any order is a message: tags, what is nearly one, code, and letters that are no ASCII.
@@ -160,6 +160,22 @@ proptest! {
             in_two.finish();
             prop_assert_eq!(in_two.told(), &whole[..]);
         }
+    }
+
+    /// Where showing them at once would cost too much, parameters come when the call ends.
+    #[test]
+    fn parameters_that_came_again_too_often_are_right_at_the_end(message in message(), cut in any::<Index>()) {
+        let often = "<path>a</path>".repeat(5);
+        let long = "x".repeat(5000);
+        let message = format!("<write_to_file><diff>{long}</diff>{often}{message}");
+        let mut so_far = Message::new(&Grammar::default(), usize::MAX);
+        let places = places(&message);
+        let (before, after) = message.split_at(*cut.get(&places));
+        so_far.push(before);
+        so_far.push(after);
+        so_far.finish();
+        let line = |blocks: &[Block]| line(blocks).replace(&long, "long");
+        prop_assert_eq!(line(so_far.told()), line(&reference(&message, true)));
     }
 
     #[test]

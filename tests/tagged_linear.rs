@@ -27,6 +27,10 @@ struct Call {
     fields: Vec<FieldSpan>,
     /// Of the calls before.
     work: u64,
+    /// Bytes of fields that were shown again.
+    again: usize,
+    /// Fields lacked parameters for a while.
+    truncated: bool,
 }
 
 impl TaggedSink for Call {
@@ -40,6 +44,10 @@ impl TaggedSink for Call {
     fn tool_body(&mut self, text: &str) {
         self.body.push_str(text);
         self.args.advance(&self.body, &mut self.fields);
+        self.truncated |= self.args.preview_truncated();
+        if self.args.take_rewritten() {
+            self.again += self.fields.iter().map(|field| (field.shown_end - field.start) as usize).sum::<usize>();
+        }
     }
 
     fn tool_end(&mut self, closed: bool) {
@@ -50,7 +58,15 @@ impl TaggedSink for Call {
 /// Bytes visited, and the last call.
 fn read(grammar: &Grammar, message: &str) -> (u64, Call) {
     let args = TaggedArgs::new(grammar, "");
-    let mut call = Call { grammar: grammar.clone(), args, body: String::new(), fields: Vec::new(), work: 0 };
+    let mut call = Call {
+        grammar: grammar.clone(),
+        args,
+        body: String::new(),
+        fields: Vec::new(),
+        work: 0,
+        again: 0,
+        truncated: false,
+    };
     let mut parser = TaggedParser::new(grammar.clone(), usize::MAX);
     pieces(message).for_each(|piece| parser.push(piece, &mut call));
     parser.finish(&mut call);
@@ -133,6 +149,20 @@ fn a_body_of_what_may_be_tags() {
 fn calls() {
     check(repeated("<read_file></read_file>"), 6.1);
     check(repeated("a <read_file><path>b</path></read_file> "), 8.1);
+}
+
+/// Whoever shows the fields shows all of them again where one was taken back.
+#[test]
+fn parameters_that_come_again_and_again() {
+    let long = "x".repeat(MIB / 4);
+    let short = "<path>a</path><url>b</url>\n".repeat(MIB / 108);
+    let message = format!("<replace_in_file><path>c</path><diff>{long}</diff>{short}<url>d</url>");
+    let (work, call) = read(&Grammar::default(), &message);
+    assert!(work <= 10 * message.len() as u64, "{work}");
+    assert!(call.again <= 2 * message.len(), "{} bytes again", call.again);
+    assert!(call.truncated && !call.args.preview_truncated());
+    let texts: Vec<String> = call.fields.iter().map(|field| field.text(&call.body)).collect();
+    assert_eq!(texts, [&long, "a", "d"]);
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub trait TaggedSink {
 /// parser.finish(&mut log);
 /// assert_eq!(log.0, "I look.[read_file:<path>a.rs</path>]");
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct TaggedParser {
     grammar: Grammar,
     block: Block,
@@ -66,7 +66,7 @@ pub struct TaggedParser {
 }
 
 /// What the message stands in.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Block {
     Text {
         /// Some of it was said.

@@ -35,8 +35,12 @@ pub struct TaggedArgs {
     params: Vec<usize>,
     /// The last field's value, while it may grow.
     value: Value,
-    /// Parameters behind a value that may go on.
+    /// Parameters that show when the call ends: behind a value that may go on, or because of `late`.
     later: Vec<Later>,
+    /// Taking fields back has cost too much: whatever begins now shows when the call ends.
+    late: bool,
+    /// Bytes of fields that a reader had to be shown again.
+    spent: usize,
     rewritten: bool,
     work: u64,
 }
@@ -78,6 +82,9 @@ struct Later {
     end: Option<usize>,
 }
 
+/// Bytes that may be shown again before the length of the body bounds them.
+const REWRITE_CREDIT: usize = 4096;
+
 impl TaggedArgs {
     /// At the start of the body of a call of `tool`.
     pub fn new(grammar: &Grammar, tool: &str) -> Self {
@@ -88,6 +95,8 @@ impl TaggedArgs {
             params: Vec::new(),
             value: Value::default(),
             later: Vec::new(),
+            late: false,
+            spent: 0,
             rewritten: false,
             work: 0,
         }
@@ -104,7 +113,7 @@ impl TaggedArgs {
                 BodyEvent::Ended => {}
             }
         }
-        if self.body.unsettled().is_none() && self.body.within().is_some() {
+        if self.is_growing() {
             self.grow(body, self.read, fields);
         }
         self.work += (self.read - before) as u64;
@@ -113,28 +122,23 @@ impl TaggedArgs {
     /// The call ended, by its closing tag or not: nothing is held back any more.
     pub fn finish(&mut self, closed: bool, body: &str, fields: &mut Vec<FieldSpan>) {
         self.advance(body, fields);
-        let Some(unsettled) = self.body.unsettled() else {
+        let unsettled = self.body.unsettled();
+        if self.is_growing() {
             self.value.half = None;
-            if self.body.within().is_some() {
-                self.show(fields);
-            }
-            return;
-        };
-        if let Some(field) = fields.last_mut() {
+            self.show(fields);
+        } else if let (Some(_), false, Some(field)) = (unsettled, self.late, fields.last_mut()) {
             field.closed = closed;
         }
         for Later { param, start, end } in std::mem::take(&mut self.later) {
-            // One of the same name would have been part of the value, had it closed.
-            if param != unsettled {
-                self.add(param, start, fields);
-                self.grow(body, end.unwrap_or(body.len()), fields);
-                self.value.half = None;
-                self.show(fields);
-                if let Some(field) = fields.last_mut() {
-                    field.closed = end.is_some();
-                }
+            self.add(param, start, fields);
+            self.grow(body, end.unwrap_or(body.len()), fields);
+            self.value.half = None;
+            self.show(fields);
+            if let Some(field) = fields.last_mut() {
+                field.closed = end.is_some() && (closed || unsettled != Some(param));
             }
         }
+        self.late = false;
     }
 
     /// Whether a field was taken back since this was last asked: its parameter came again.
@@ -142,17 +146,34 @@ impl TaggedArgs {
         std::mem::take(&mut self.rewritten)
     }
 
+    /// Whether the fields lack parameters until the call ends: too many came again and again.
+    pub fn preview_truncated(&self) -> bool {
+        self.late
+    }
+
     /// Bytes visited so far.
     pub fn work(&self) -> u64 {
         self.work
     }
 
+    /// The last field is open, and may show all that comes.
+    fn is_growing(&self) -> bool {
+        !self.late && self.body.unsettled().is_none() && self.body.within().is_some()
+    }
+
     /// An opening tag ends where the reading stands.
     fn open(&mut self, param: usize, fields: &mut Vec<FieldSpan>) {
-        if self.body.unsettled().is_none() {
-            return self.add(param, self.read, fields);
+        let unsettled = self.body.unsettled();
+        // If it closes it was part of the value that is not settled, and if not it takes the place of nothing.
+        if unsettled == Some(param) {
+            return;
         }
-        self.later.retain(|later| later.param != param);
+        if unsettled.is_none() {
+            self.late |= self.spent > self.read + REWRITE_CREDIT && self.params.contains(&param);
+            if !self.late {
+                return self.add(param, self.read, fields);
+            }
+        }
         self.later.push(Later { param, start: self.read, end: None });
     }
 
@@ -163,6 +184,7 @@ impl TaggedArgs {
                 fields.remove(place);
             }
             self.rewritten = true;
+            self.spent += fields.iter().map(|field| (field.shown_end - field.start) as usize).sum::<usize>();
         }
         self.params.push(param);
         let name_end = start - 1;
@@ -176,15 +198,14 @@ impl TaggedArgs {
     /// A closing tag ends where the reading stands.
     fn close(&mut self, param: usize, body: &str, fields: &mut [FieldSpan]) {
         let end = self.read - (self.grammar.params().name(param).len() + 3);
-        let unsettled = self.body.unsettled();
-        if unsettled.is_some_and(|unsettled| unsettled != param) {
-            if let Some(later) = self.later.last_mut() {
+        // What began behind this value's opening tag was part of it, whatever it looked like.
+        while let Some(later) = self.later.last_mut() {
+            if later.param == param {
                 later.end = Some(end);
+                return;
             }
-            return;
+            self.later.pop();
         }
-        // All that stands before the tag is the value, whatever it looked like.
-        self.later.clear();
         match self.value.half.take() {
             // The tag began in an earlier piece.
             Some(half) if self.value.read > end => self.value.end = half.end,
@@ -193,7 +214,7 @@ impl TaggedArgs {
         self.value.half = None;
         self.show(fields);
         if let Some(field) = fields.last_mut() {
-            field.closed = unsettled.is_none();
+            field.closed = self.body.unsettled().is_none();
         }
     }
 
