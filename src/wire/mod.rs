@@ -294,10 +294,14 @@ impl Input {
 
     /// The input ended: what is held is read as it is. What comes from now on is late.
     pub fn finish(&mut self, sink: &mut impl StreamSink) {
-        let late = self.reader.late;
+        let (late, faulted) = (self.reader.late, self.reader.tally.faulted);
         self.close(sink);
         if !late {
-            if let Decoders::Plain(decoder) = &mut self.reader.decoder {
+            // An input that broke off inside a record has not come to its end.
+            let whole = self.reader.tally.faulted == faulted;
+            if let Decoders::Plain(decoder) = &mut self.reader.decoder
+                && whole
+            {
                 decoder.end(sink);
             }
             self.reader.end_without_record(sink);
