@@ -708,8 +708,8 @@ impl ChatRows {
         if tool.input_done && states.contains(&row.state) { Ok(id) } else { Err(ToolError::NotExecutable(row.state)) }
     }
 
-    /// The arguments of a call that may be executed: pending, complete and well-formed JSON text, `{}` where the wire
-    /// sent none. None for every other row.
+    /// The arguments of a call that may be executed, or could and was: complete and well-formed JSON text, `{}` where
+    /// the wire sent none. None for every other row, and for a call that was cancelled or interrupted.
     ///
     /// ```
     /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};
