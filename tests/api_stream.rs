@@ -719,6 +719,20 @@ fn a_complete_call_that_is_told_again_is_judged_again() {
 }
 
 #[test]
+fn the_id_of_an_earlier_call_is_no_late_id_of_another() {
+    let nameless = json!({"type": "tool_use", "name": "f", "params": {}, "partial": true});
+    check(
+        [
+            blocks(json!([tool_block("c", json!({}), false)])),
+            text("a"),
+            blocks(json!([nameless])),
+            blocks(json!([tool_block("c", json!({}), false)])),
+        ],
+        "tool pending f#c({}) whole\ntext done \"a\"",
+    );
+}
+
+#[test]
 fn no_later_stream_means_a_block_by_its_place() {
     let call = |name: &str| json!({"type": "tool_use", "name": name, "params": {"a": "1"}, "partial": false});
     let mut chat = Chat::of(Format::ApiStream);
