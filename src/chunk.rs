@@ -66,6 +66,11 @@ pub enum Chunk<'a> {
         /// All of them: JSON text.
         text: &'a str,
     },
+    /// The wire ended the call's arguments: nothing that comes later, or is lost, is a part of them.
+    ToolEnd {
+        /// The decoder's number for the call.
+        call: CallNumber,
+    },
     /// The input ended and the wire had not ended this call: it is whole if its arguments are there and well-formed,
     /// else interrupted.
     ToolUnended {

@@ -417,6 +417,84 @@ fn calls_past_the_cap_are_refused() {
     assert_eq!(outcome.tally.faulted, 2);
 }
 
+#[test]
+fn complete_calls_are_not_open() {
+    let limits = Limits { open_blocks: 2, ..Limits::default() };
+    let ended = |id: &str| [start(id, "f"), delta(id, "{}"), end(id)];
+    let records = [call("a", "f", "{}"), call("b", "f", "{}"), call("c", "f", "{}"), text("x"), call("d", "f", "{}")];
+    let records: Vec<Value> =
+        records.into_iter().chain([ended("e"), ended("g"), ended("h")].into_iter().flatten()).collect();
+    let input = values(records.iter().map(Value::to_string));
+    let outcome = outcome_of(Format::ApiStream, Options { limits, ..Options::default() }, input.as_bytes());
+    assert_eq!((outcome.rows.as_array().unwrap().len(), outcome.tally.faulted), (8, 0), "{}", lines(&outcome.rows));
+    let rows = outcome.rows.as_array().unwrap();
+    assert!(rows.iter().all(|row| row["kind"] == "text" || row["state"] == "pending"));
+    // While the response goes on they still prepare, and an abort ends them.
+    let mut chat = chat_of(Format::ApiStream, Options { limits, ..Options::default() });
+    chat.push(input.as_bytes());
+    chat.drain();
+    assert_eq!(chat.panels()["activity"]["state"], "streaming");
+    chat.abort();
+    chat.drain();
+    let rows = chat.rows();
+    assert!(rows.as_array().unwrap().iter().all(|row| row["state"] != "preparing"), "{}", chat.lines());
+}
+
+// Records that are lost.
+
+#[test]
+fn a_record_that_is_lost_after_a_call_ended_takes_nothing_from_it() {
+    let broken = "{\"type\":\"te}".to_owned();
+    let run = |records: &[Value]| {
+        let all: Vec<String> =
+            records.iter().map(Value::to_string).chain([broken.clone(), text("x").to_string()]).collect();
+        let outcome = outcome_of(Format::ApiStream, Options::default(), values(&all).as_bytes());
+        (outcome.faults.len(), lines(&outcome.rows))
+    };
+    let whole = (1, "tool pending f#c({}) whole\ntext done \"x\"".to_owned());
+    assert_eq!(run(&[call("c", "f", "{}")]), whole);
+    assert_eq!(run(&[start("c", "f"), delta("c", "{}"), end("c")]), whole);
+    let incomplete = "tool failed f#c({}) !arguments-incomplete\ntext done \"x\"".to_owned();
+    assert_eq!(run(&[start("c", "f"), delta("c", "{}")]), (1, incomplete));
+}
+
+#[test]
+fn an_input_that_breaks_off_inside_a_record_interrupts_and_a_replay_goes_on() {
+    let records = [call("c", "f", "{}"), start("d", "g"), delta("d", "{}"), end("d"), text("x")];
+    let input = wire(records);
+    for end in [input.len() - 2, input.len() - 10] {
+        let mut chat = Chat::of(Format::ApiStream);
+        chat.push(&input.as_bytes()[..end]);
+        assert_eq!(chat.finish(), End::Interrupted);
+        chat.drain();
+        assert_eq!(chat.lines(), "tool interrupted f#c({})\ntool interrupted g#d({})");
+        assert_eq!(chat.faults(), ["json"]);
+        chat.chat.restart(chat.stream);
+        chat.push(input.as_bytes());
+        assert_eq!(chat.finish(), End::Done);
+        chat.drain();
+        assert_eq!(chat.lines(), "tool pending f#c({}) whole\ntool pending g#d({}) whole\ntext done \"x\"");
+    }
+}
+
+#[test]
+fn a_call_that_failed_for_a_lost_record_is_judged_anew_by_a_replay() {
+    let whole = wire([start("c", "f"), delta("c", "{}"), text("x")]);
+    let broken = format!("{}{{\"type\":\"te}}\n{}", wire([start("c", "f"), delta("c", "{}")]), wire([text("x")]));
+    let mut chat = Chat::of(Format::ApiStream);
+    for (input, expected) in [
+        (&broken, "tool failed f#c({}) !arguments-incomplete\ntext done \"x\""),
+        (&broken, "tool failed f#c({}) !arguments-incomplete\ntext done \"x\""),
+        (&whole, "tool pending f#c({}) whole\ntext done \"x\""),
+    ] {
+        chat.push(input.as_bytes());
+        chat.finish();
+        chat.drain();
+        assert_eq!(chat.lines(), expected);
+        chat.chat.restart(chat.stream);
+    }
+}
+
 // The stream.
 
 #[test]
@@ -638,6 +716,20 @@ fn a_complete_call_that_is_told_again_is_judged_again() {
     let whole = r#"tool pending f#c({"x":1}) whole"#;
     assert_eq!(push(json!({"x": 1}), false), whole);
     assert_eq!(push(json!({"x": 1}), false), whole);
+}
+
+#[test]
+fn the_id_of_an_earlier_call_is_no_late_id_of_another() {
+    let nameless = json!({"type": "tool_use", "name": "f", "params": {}, "partial": true});
+    check(
+        [
+            blocks(json!([tool_block("c", json!({}), false)])),
+            text("a"),
+            blocks(json!([nameless])),
+            blocks(json!([tool_block("c", json!({}), false)])),
+        ],
+        "tool pending f#c({}) whole\ntext done \"a\"",
+    );
 }
 
 #[test]

@@ -57,6 +57,20 @@ fn a_stream_that_fits_nothing_is_a_fault_a_record_and_says_so() {
 }
 
 #[test]
+fn a_lone_error_is_shown_in_its_own_words() {
+    for error in [
+        r#"{"error":{"message":"bad key"}}"#,
+        r#"{"error":"bad key"}"#,
+        r#"[{"error":{"message":"bad key"}}]"#,
+        r#"{"type":"error","message":"bad key"}"#,
+        r#"{"type":"error","error":"auth","message":"bad key"}"#,
+        r#"{"type":"error","error":{"type":"auth","message":"bad key"}}"#,
+    ] {
+        check(&values([error]), r#"error done !no-records "bad key""#, &["format-undecided"]);
+    }
+}
+
+#[test]
 fn what_is_held_has_a_cap_and_a_later_record_may_still_decide() {
     let mut records = vec![r#"{"hello":1}"#; 20];
     records.push(SAY);

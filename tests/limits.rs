@@ -4,7 +4,7 @@
 
 mod support;
 
-use chatrows::{Limits, Options, ToolRef};
+use chatrows::{Format, Limits, Options, ToolRef};
 use support::*;
 
 /// Feeds `input` under these caps in every way; these rows and faults must come out.
@@ -220,6 +220,19 @@ fn more_open_rows_than_open_blocks_are_faults() {
         outcome_with(Options { limits, ..Options::default() }, sse([choice(0), choice(1), choice(2)]).as_bytes());
     assert_eq!(lines(&outcome.rows).lines().filter(|line| line.starts_with("text")).count(), 2);
     assert_eq!(outcome.tally.faulted, 1);
+}
+
+#[test]
+fn more_open_named_rows_than_open_blocks_are_faults_and_one_notice_says_so() {
+    let limits = Limits { open_blocks: 2, ..Limits::default() };
+    let mut chat = chat_of(Format::Say, Options { limits, ..Options::default() });
+    for ts in 0..4 {
+        let message = format!(r#"{{"ts":{ts},"type":"say","say":"text","text":"x","partial":true}}"#);
+        chat.chat.push_message(chat.stream, &message);
+    }
+    chat.drain();
+    assert_eq!(chat.lines(), "text streaming \"x\"\ntext streaming \"x\"\nnotice done limit.open-blocks");
+    assert_eq!(chat.faults(), ["open-blocks", "open-blocks"]);
 }
 
 #[test]

@@ -298,6 +298,22 @@ fn many_block_arrays_of_many_messages() {
     check_arrays(|n| (0..n).map(|i| array([text_block(i, false)].into_iter())).collect(), 500);
 }
 
+#[test]
+fn many_complete_calls() {
+    let call = |i: usize| format!(r#"{{"type":"tool_call","id":"c{}","name":"f","arguments":"{{}}"}}"#, mixed(i));
+    let partial = r#"{"type":"tool_call_partial","index":7,"arguments":"x"}"#.to_owned();
+    check_arrays(|n| (0..n).map(call).collect(), 2000);
+    check_arrays(|n| (0..n).flat_map(|i| [call(i), partial.clone()]).collect(), 1000);
+    // More than that would not end.
+    let mut chat = chat_of(Format::ApiStream, Options::default());
+    for i in 0..50_000 {
+        chat.chat.push_message(chat.stream, &call(i));
+    }
+    chat.push(b"{oops\n".repeat(10_000).as_slice());
+    chat.finish();
+    assert_eq!(chat.chat.rows().filter(|row| row.state == chatrows::RowState::Pending).count(), 50_000);
+}
+
 /// Anything that looks at a block for each other block would not end.
 #[test]
 fn fifty_thousand_blocks() {

@@ -242,7 +242,7 @@ fn what_is_no_marker_is_reasoning_without_its_nuls() {
 }
 
 #[test]
-fn half_a_marker_at_the_end_is_given_back_without_its_nuls() {
+fn half_a_marker_at_the_end_is_given_back_without_its_nuls_and_makes_no_row() {
     for (half, shown) in [
         ("\0", None),
         ("\0tool_prep", Some("tool_prep")),
@@ -252,10 +252,19 @@ fn half_a_marker_at_the_end_is_given_back_without_its_nuls() {
     ] {
         let shown = |before: &str| match shown {
             Some(shown) => format!("reasoning done \"{before}{shown}\""),
-            None if before.is_empty() => String::new(),
             None => format!("reasoning done \"{before}\""),
         };
-        check_of(Format::ApiStream, wire([reasoning(half)]), &shown(""), &[]);
+        check_of(Format::ApiStream, wire([reasoning(half)]), "", &[]);
+        let marker = "\0tool_preparing\0f\x0012\0";
+        if let Some(rest) = marker.strip_prefix(half) {
+            let mut chat = chat([reasoning(half)]);
+            chat.finish();
+            chat.chat.restart(chat.stream);
+            push(&mut chat, [reasoning(half), reasoning(rest), call("c", "f")]);
+            chat.finish();
+            chat.drain();
+            assert_eq!(chat.lines(), "tool pending f#c({}) whole", "{half:?}");
+        }
         check_of(Format::ApiStream, wire([reasoning("a "), reasoning(half)]), &shown("a "), &[]);
         let closed = format!("{}\ntext done \"b\"", shown("a "));
         check_of(Format::ApiStream, wire([reasoning("a "), reasoning(half), text("b")]), &closed, &[]);
@@ -358,10 +367,27 @@ fn a_call_that_starts_without_name_ends_its_row_once_it_has_one() {
 
 #[test]
 fn a_start_that_comes_again_ends_nothing() {
-    let again = "tool preparing f#c()\ntool-preparing preparing f 7 B";
-    check([start("c", "f"), marker("f", 7), start("c", "f")], again);
-    check([marker("f", 1), start("c", "f"), marker("f", 7), start("c", "f")], again);
+    let again = "tool preparing f#c()\ntool-preparing preparing g 7 B";
+    check([start("c", "f"), marker("g", 7), start("c", "f")], again);
+    check([marker("f", 1), start("c", "f"), marker("g", 7), start("c", "f")], again);
     check([call("c", "f"), marker("f", 7), call("c", "f")], "tool preparing f#c({})\ntool-preparing preparing f 7 B");
+}
+
+#[test]
+fn a_marker_of_a_call_that_has_its_row_makes_no_other() {
+    let partial = |index: u32, id: &str, name: &str, arguments: &str| json!({"type": "tool_call_partial", "index": index, "id": id, "name": name, "arguments": arguments});
+    let first = || partial(0, "c", "f", "{\"a\"");
+    check([marker("f", 0), first(), marker("f", 4), marker("f", 9)], "tool preparing f#c({\"a\")");
+    check([first(), preparing("f", 4)], "tool preparing f#c({\"a\")");
+    check([start("c", "f"), marker("f", 0), marker("f", 9)], "tool preparing f#c()");
+    // Another name is another call, and so is one of the same name whose count fell.
+    check([first(), marker("g", 4)], "tool preparing f#c({\"a\")\ntool-preparing preparing g 4 B");
+    check(
+        [first(), marker("f", 4), marker("f", 0), marker("f", 2), marker("f", 9)],
+        "tool preparing f#c({\"a\")\ntool-preparing preparing f 2 B",
+    );
+    // Once the call is whole no marker is about it.
+    check([call("c", "f"), marker("f", 7)], "tool preparing f#c({})\ntool-preparing preparing f 7 B");
 }
 
 #[test]

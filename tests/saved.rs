@@ -252,6 +252,68 @@ fn what_is_no_snapshot_is_refused_with_the_reason() {
 }
 
 #[test]
+fn a_chat_at_its_caps_is_restored_under_the_same_caps() {
+    let limits = Limits { rows: 2, open_blocks: 1, nesting: 3, ..Limits::default() };
+    let options = Options { limits, ..Options::default() };
+    let mut chat = chat_of(Format::Say, options);
+    for ts in 0..2 {
+        let message = json!({"ts": ts, "type": "say", "say": "text", "text": "x", "partial": true});
+        chat.chat.push_message(chat.stream, &message.to_string());
+    }
+    let body = json!({"serverName": "s", "toolName": "t", "arguments": "{\"a\":[[1]]}"}).to_string();
+    let mut calls = chat_of(Format::Say, options);
+    calls.chat.push_message(
+        calls.stream,
+        &json!({"ts": 1, "type": "ask", "ask": "use_mcp_server", "text": body}).to_string(),
+    );
+    for chat in [&mut chat, &mut calls] {
+        for _ in 0..4 {
+            chat.chat.add_user("x");
+        }
+        chat.finish();
+        let mut again = ChatRows::restore(&chat.chat.snapshot_json(), options).unwrap();
+        assert_eq!(rows(&again), rows(&chat.chat));
+        // It is as full as it was, and has said so.
+        assert_eq!(again.add_user("y"), None);
+        assert_eq!(again.rows_json(), chat.chat.rows_json());
+    }
+    // A notice exempts itself alone.
+    let mut saved: Value = serde_json::from_str(&chat.chat.snapshot_json()).unwrap();
+    let mut notice = saved["rows"].as_array().unwrap().iter().find(|row| row["kind"] == "notice").unwrap().clone();
+    for id in [98, 99] {
+        notice["id"] = json!(id);
+        saved["rows"].as_array_mut().unwrap().push(notice.clone());
+    }
+    assert!(ChatRows::restore(&saved.to_string(), options).unwrap_err().to_string().contains("cap on rows"));
+}
+
+#[test]
+fn a_chat_of_few_rows_at_once_is_restored_however_many_there_were() {
+    let options = Options { limits: Limits { rows: 1, ..Limits::default() }, ..Options::default() };
+    let mut chat = ChatRows::new(options);
+    for _ in 0..100 {
+        let row = chat.add_user("x").unwrap();
+        chat.truncate_from(row);
+    }
+    chat.add_user("y");
+    let again = ChatRows::restore(&chat.snapshot_json(), options).unwrap();
+    assert_eq!(again.rows_json(), chat.rows_json());
+}
+
+#[test]
+fn what_nests_too_deep_says_so() {
+    let limits = Limits { nesting: 3, ..Limits::default() };
+    let saved = format!(
+        r#"{{"chatrows":1,"ids":0,"rows":[],"panels":{{"plan":{{"x":{}1{}}}}}}}"#,
+        "[".repeat(20),
+        "]".repeat(20)
+    );
+    let error = ChatRows::restore(&saved, Options { limits, ..Options::default() }).unwrap_err().to_string();
+    assert!(error.contains("nests deeper"), "{error}");
+    assert!(ChatRows::restore(&saved, Options::default()).is_ok());
+}
+
+#[test]
 fn caps_hold_for_what_is_restored() {
     let mut chat = ChatRows::new(Options::default());
     for _ in 0..4 {

@@ -191,6 +191,12 @@ fn a_record_that_was_lost_in_a_call_keeps_it_from_running() {
     chat.push(sse(wire).as_bytes());
     chat.drain();
     assert_eq!(chat.lines(), "tool failed read_file(<path>ab</path>) !arguments-incomplete");
+    // One that was lost after it takes nothing from it.
+    let mut chat = tagged(TaggedTools::default());
+    let wire = [content("<read_file><path>a</path></read_file>"), "{oops".to_owned(), content("b"), end("stop")];
+    chat.push(sse(wire).as_bytes());
+    chat.drain();
+    assert_eq!(chat.lines(), "tool pending read_file(<path>a</path>) whole\ntext done \"b\"");
 }
 
 #[test]

@@ -35,6 +35,10 @@ pub(crate) struct Blocks {
     replay: Option<usize>,
     /// Rows that are streaming or preparing.
     open: Vec<RowId>,
+    /// Rows of calls that prepare although the wire has ended their arguments: the message goes on.
+    ended: Vec<RowId>,
+    /// Records that were lost so far.
+    gaps: u32,
     /// The first of `calls` that belongs to this message.
     first_call: usize,
     /// An error ended the message.
@@ -101,8 +105,12 @@ struct CallBlock {
     seen: usize,
     /// A cap cut the arguments.
     cut: bool,
-    /// A record was lost while the arguments came.
-    gap: bool,
+    /// How many records had been lost when it began.
+    gaps: u32,
+    /// The wire ended the arguments.
+    ended: bool,
+    /// A record was lost while the arguments came, and that was held against it.
+    incomplete: bool,
     /// The input ended before the wire ended the call.
     unended: bool,
     /// An error or the stream's end ended it.
@@ -130,7 +138,12 @@ impl Blocks {
 
     /// Rows that are streaming or preparing.
     pub fn open(&self) -> usize {
-        self.open.len()
+        self.open.len() + self.ended.len()
+    }
+
+    /// Whether no further row may stream or prepare.
+    pub(super) fn is_full(&self, limits: &Limits) -> bool {
+        self.open.len() >= limits.open_blocks
     }
 
     /// Forgets that a row is open.
@@ -190,12 +203,13 @@ impl Blocks {
         self.errored = false;
         self.failed = false;
         self.replay = Some(0);
+        self.gaps = 0;
         self.named.restart();
         self.tagged.iter_mut().for_each(|tagged| tagged.restart());
         self.tagged_calls.clear();
         for call in &mut self.call_blocks {
             call.seen = 0;
-            call.gap = false;
+            (call.gaps, call.ended) = (0, false);
             call.unended = false;
             call.closed = false;
         }
@@ -207,6 +221,7 @@ impl Blocks {
         self.calls = Vec::new();
         self.first_call = 0;
         self.open = Vec::new();
+        self.ended = Vec::new();
         self.history.shrink_to_fit();
         self.call_blocks.shrink_to_fit();
     }
@@ -252,6 +267,12 @@ impl Blocks {
                 Some(place) => self.whole_arguments(place, text, stage),
                 None => Effect::Refused(Refusal::Rows),
             },
+            Chunk::ToolEnd { call } => {
+                if let Some(place) = self.call_block(call) {
+                    self.end_arguments(place);
+                }
+                Effect::None
+            }
             Chunk::ToolUnended { call } => {
                 if let Some(place) = self.call_block(call) {
                     self.call_blocks[place].unended = true;
@@ -300,12 +321,9 @@ impl Blocks {
         }
     }
 
-    /// A record was lost: what it would have added to the calls of this message nobody knows.
+    /// A record was lost: what it would have added to the calls that go on nobody knows.
     pub fn note_gap(&mut self) {
-        for place in self.calls[self.first_call..].iter().flatten().chain(&self.tagged_calls) {
-            let call = &mut self.call_blocks[*place];
-            call.gap |= !matches!(&call.reader, CallReader::Tagged(tagged) if tagged.closed);
-        }
+        self.gaps += 1;
     }
 
     /// This pass got further than what failed in the one before.
@@ -344,8 +362,9 @@ impl Blocks {
         for place in self.calls[self.first_call..].iter().flatten() {
             self.call_blocks[*place].closed = true;
         }
-        for row in std::mem::take(&mut self.open).into_iter().rev() {
-            effect = effect.and(self.set_state(row, state, stage));
+        let ended = std::mem::take(&mut self.ended);
+        for row in std::mem::take(&mut self.open).into_iter().chain(ended).rev() {
+            effect = effect.and(self.close(row, state, stage));
         }
         effect
     }
@@ -448,7 +467,7 @@ impl Blocks {
             BlockKind::Notice => (RowKind::Notice, RowState::Done),
             BlockKind::Error => (RowKind::Error, RowState::Done),
         };
-        if state.is_open() && self.open.len() >= stage.limits.open_blocks {
+        if state.is_open() && self.is_full(stage.limits) {
             return (None, Effect::Refused(Refusal::OpenBlocks));
         }
         let (parent, now) = (self.parent, stage.now);
@@ -635,15 +654,25 @@ impl Blocks {
         let place = match (row, known) {
             (None, _) => None,
             (Some(row), Some(known)) if self.call_blocks[known].row == row => {
+                self.call_blocks[known].gaps = self.gaps;
                 if stage.rows.get(row).is_some_and(|row| row.state == RowState::Interrupted) {
                     effect = effect.and(self.set_state(row, RowState::Preparing, stage));
                 }
                 Some(known)
             }
             (Some(row), _) => {
-                let new =
-                    CallBlock { row, choice, reader, seen: 0, cut: false, gap: false, unended: false, closed: false };
-                self.call_blocks.push(new);
+                self.call_blocks.push(CallBlock {
+                    row,
+                    choice,
+                    reader,
+                    seen: 0,
+                    cut: false,
+                    gaps: self.gaps,
+                    ended: false,
+                    incomplete: false,
+                    unended: false,
+                    closed: false,
+                });
                 Some(place)
             }
         };
@@ -676,7 +705,11 @@ impl Blocks {
         if let CallReader::Tagged(call) = &mut self.call_blocks[place].reader {
             call.closed = closed;
         }
-        if closed { self.finish_call(place, Finish::Complete, false, stage) } else { Effect::None }
+        if !closed {
+            return Effect::None;
+        }
+        self.end_arguments(place);
+        self.finish_call(place, Finish::Complete, false, stage)
     }
 
     /// The text of a choice, or of all of them, is whole.
@@ -765,9 +798,27 @@ impl Blocks {
         effect
     }
 
+    /// The arguments of a call are as they will be. Its row counts no more as one that is open.
+    fn end_arguments(&mut self, place: usize) {
+        let call = &mut self.call_blocks[place];
+        if std::mem::replace(&mut call.ended, true) {
+            return;
+        }
+        call.gaps = self.gaps - call.gaps;
+        let row = call.row;
+        let before = self.open.len();
+        self.forget_open(row);
+        if self.open.len() < before {
+            self.ended.push(row);
+        }
+    }
+
     /// All arguments of a call: compared with what is there, and what is there beyond them goes.
     fn whole_arguments(&mut self, place: usize, text: &str, stage: &mut Stage<'_>) -> Effect {
-        let before = std::mem::take(&mut self.call_blocks[place].seen);
+        let call = &mut self.call_blocks[place];
+        // Nothing is missing of them.
+        call.gaps = if call.ended { 0 } else { self.gaps };
+        let before = std::mem::take(&mut call.seen);
         let effect = self.arguments(place, text, stage);
         let call = &mut self.call_blocks[place];
         if call.seen < text.len() {
@@ -809,6 +860,7 @@ impl Blocks {
                 effect = effect.and(self.finish_call(place, finish, again, stage));
             }
         }
+        self.ended.retain(|row| stage.rows.get(*row).is_some_and(|row| row.state.is_open()));
         if again {
             return effect;
         }
@@ -831,7 +883,8 @@ impl Blocks {
     /// The message ended: the strict verdict on a call's arguments. Only what passes it may ever run.
     fn finish_call(&mut self, place: usize, finish: Finish<'_>, again: bool, stage: &mut Stage<'_>) -> Effect {
         let call = &self.call_blocks[place];
-        let (row, seen, gap) = (call.row, call.seen, call.gap);
+        let (row, seen) = (call.row, call.seen);
+        let gap = call.gaps != if call.ended { 0 } else { self.gaps };
         let Some(known) = stage.rows.get(row) else { return Effect::None };
         let unended_empty = call.unended && seen == 0;
         let less = known.tool.as_deref().is_some_and(|tool| seen < tool.input.len());
@@ -839,6 +892,9 @@ impl Blocks {
             RowState::Preparing => {}
             // In a replay: what this pass says of a call that waits to run counts.
             RowState::Pending if !again && (less || gap || finish != Finish::Complete) => {
+                self.reopen_call(row, RowState::Preparing, stage);
+            }
+            RowState::Failed if !again && !gap && call.incomplete => {
                 self.reopen_call(row, RowState::Preparing, stage);
             }
             _ => return Effect::None,
@@ -861,7 +917,10 @@ impl Blocks {
                 return self.set_state(row, RowState::Interrupted, stage);
             }
             Finish::Complete if call.cut => "arguments-too-long",
-            Finish::Complete if call.gap => "arguments-incomplete",
+            Finish::Complete if gap => {
+                call.incomplete = true;
+                "arguments-incomplete"
+            }
             Finish::Complete if call.reader.nested_too_deep() => "arguments-nesting",
             Finish::Complete if !well_formed && is_tagged => "arguments-incomplete",
             Finish::Complete if !well_formed => "arguments-malformed",

@@ -734,8 +734,9 @@ impl ChatRows {
         if tool.input_done && states.contains(&row.state) { Ok(id) } else { Err(ToolError::NotExecutable(row.state)) }
     }
 
-    /// The arguments of a call that may be executed, runs, or ran: complete and well-formed JSON text, `{}` where the
-    /// wire sent none; of a call written as tags the object of its parameters. None for every other row.
+    /// The arguments of a call that may be executed, or could and was: complete and well-formed JSON text, `{}` where
+    /// the wire sent none; of a call written as tags the object of its parameters. None for every other row, and for a
+    /// call that was cancelled or interrupted.
     ///
     /// ```
     /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};

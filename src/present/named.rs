@@ -144,7 +144,10 @@ impl Blocks {
                     stage.rows.remove(id);
                     self.forget_open(id);
                 }
-                let Some(id) = added else { return Effect::Refused(Refusal::Rows) };
+                let id = match added {
+                    Ok(id) => id,
+                    Err(refusal) => return Effect::Refused(refusal),
+                };
                 self.named.adopt(key, block.time, id, false);
                 self.named.note(key, block);
                 (id, Effect::Changed)
@@ -209,19 +212,22 @@ impl Blocks {
         Effect::Changed
     }
 
-    fn add_named(&mut self, before: Option<RowId>, block: &Block<'_>, stage: &mut Stage<'_>) -> Option<RowId> {
-        let open = block.state.is_open() && self.open() >= stage.limits.open_blocks;
-        if open || self.named.rows.len() >= stage.limits.rows.saturating_mul(2) {
-            return None;
+    fn add_named(&mut self, before: Option<RowId>, block: &Block<'_>, stage: &mut Stage<'_>) -> Result<RowId, Refusal> {
+        if block.state.is_open() && self.is_full(stage.limits) {
+            return Err(Refusal::OpenBlocks);
+        }
+        if self.named.rows.len() >= stage.limits.rows.saturating_mul(2) {
+            return Err(Refusal::Rows);
         }
         let (parent, now) = (self.parent(), stage.now);
         // `set_state` makes it what it is, so that what is open is known.
         let state = if block.state == RowState::Done { RowState::Pending } else { RowState::Done };
-        stage.rows.add_before(before, block.kind, state, &mut |row| {
+        let added = stage.rows.add_before(before, block.kind, state, &mut |row| {
             row.parent = parent;
             row.started_at = Some(now);
             row.tool = block.tool.as_ref().map(|_| Box::new(Tool::default()));
-        })
+        });
+        added.ok_or(Refusal::Rows)
     }
 
     /// Compares the arguments with what is known of them.

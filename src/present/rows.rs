@@ -105,6 +105,9 @@ impl Shown {
     }
 }
 
+/// What the notices about the caps say.
+const CAPS: [&str; 2] = ["limit.rows", "limit.open-blocks"];
+
 impl Rows {
     pub fn new(limits: &Limits) -> Self {
         Rows {
@@ -145,7 +148,8 @@ impl Rows {
 
     fn most_ids(&self) -> u64 {
         // Ids of removed rows cost a word each.
-        (self.limits.rows as u64).saturating_mul(16).min(u64::from(u32::MAX) / 2)
+        const LEAST: u64 = 1 << 20;
+        (self.limits.rows as u64).saturating_mul(16).clamp(LEAST, u64::from(u32::MAX) / 2)
     }
 
     /// Adds a row that has its id already, as it stands. None if another has it, or if no row can.
@@ -195,7 +199,7 @@ impl Rows {
         fill: &mut dyn FnMut(&mut Row),
     ) -> Option<RowId> {
         if self.len() >= self.limits.rows {
-            self.note_cap(0, "limit.rows", self.limits.rows);
+            self.note_cap(0, CAPS[0], self.limits.rows);
             return None;
         }
         let id = self.push(kind, state, fill)?;
@@ -210,7 +214,19 @@ impl Rows {
 
     /// Says once that open blocks are at their cap.
     pub fn note_open_blocks(&mut self) {
-        self.note_cap(1, "limit.open-blocks", self.limits.open_blocks);
+        self.note_cap(1, CAPS[1], self.limits.open_blocks);
+    }
+
+    /// Whether a row is the first notice about one of the caps.
+    pub fn adopt_notice(&mut self, row: &Row) -> bool {
+        let said = row.facts.get(Fact::Message).and_then(|message| message.strip_prefix("{\"key\":\""));
+        let which = CAPS.iter().position(|key| said.is_some_and(|said| said.starts_with(key)));
+        which.is_some_and(|which| row.kind == RowKind::Notice && !std::mem::replace(&mut self.full[which], true))
+    }
+
+    /// Rows, the notices about the caps aside.
+    pub fn counted(&self) -> usize {
+        self.len() - self.full.iter().filter(|full| **full).count()
     }
 
     fn note_cap(&mut self, which: usize, key: &'static str, max: usize) {

@@ -5,7 +5,7 @@
 use std::collections::BinaryHeap;
 use std::fmt;
 
-use crate::json::{JsonStr, JsonWriter, Raw, Tape, Value};
+use crate::json::{JsonStr, JsonWriter, Raw, ReadErrorKind, Tape, Value};
 use crate::limits::Limits;
 use crate::present::call_reader::CallReader;
 use crate::present::panels::Panels;
@@ -15,6 +15,8 @@ use crate::text::Grammar;
 
 /// The version of the form.
 const VERSION: u64 = 1;
+/// How deep the form itself is, with room for the next version.
+const NESTING: usize = 8;
 /// Names of interface text, of its gaps and of facts are short.
 const NAME_BYTES: usize = 64;
 
@@ -58,8 +60,12 @@ pub(crate) fn write(rows: &Rows, panels: &Panels, json: &mut JsonWriter) {
 /// Reads a chat.
 pub(crate) fn read(saved: &str, limits: &Limits) -> Result<(Rows, Panels), RestoreError> {
     let wrong = |reason| RestoreError { reason, row: None };
-    let mut tape = Tape::with_caps(limits.nesting, usize::MAX);
-    let record = tape.read(saved).map_err(|_| wrong("it is not JSON"))?;
+    // What rows hold may be as deep as the cap allows, inside the rows.
+    let mut tape = Tape::with_caps(limits.nesting.saturating_add(NESTING), usize::MAX);
+    let record = tape.read(saved).map_err(|error| match error.kind {
+        ReadErrorKind::Nesting => wrong("it nests deeper than the cap on nesting allows"),
+        _ => wrong("it is not JSON"),
+    })?;
     let saved = record.root();
     if saved.get("chatrows").u64() != Some(VERSION) {
         return Err(wrong("its version is another"));
@@ -233,7 +239,8 @@ impl Unclaimed {
 impl Rows {
     /// Takes a row that was saved.
     fn adopt(&mut self, row: Row) -> Result<(), &'static str> {
-        if self.len() >= self.limits().rows {
+        // The notices about the caps stand beyond them, once each.
+        if !self.adopt_notice(&row) && self.counted() >= self.limits().rows {
             return Err("it is one more than the cap on rows");
         }
         self.place(row).ok_or("its id is another row's, or beyond all that can be")

@@ -10,6 +10,7 @@ use crate::chunk::{Block, CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal,
 use crate::json::{Half, JsonStr, Raw, Tape, Value};
 use crate::limits::Limits;
 use crate::row::{Fact, PanelName, RowKind, RowState, message};
+use crate::sorted::{Keyed, Sorted};
 use crate::text::markers::{Markers, Piece};
 use crate::text::parse_preparing_marker;
 
@@ -29,6 +30,9 @@ pub(super) struct ApiStream {
     calls: Vec<Call>,
     /// What else is known of each of them.
     stages: Vec<Stage>,
+    /// Those that the wire has not ended.
+    open: Vec<usize>,
+    ids: Sorted<CallId>,
     announced: Announced,
     blocks: BlockArray,
     nesting: usize,
@@ -44,9 +48,24 @@ enum Speaking {
     Reasoning,
 }
 
+/// The id of a call.
+#[derive(Debug)]
+struct CallId {
+    id: Box<str>,
+    call: usize,
+}
+
+impl Keyed for CallId {
+    fn key(&self) -> &str {
+        &self.id
+    }
+}
+
 /// How far a call is.
 #[derive(Debug, Default)]
 struct Stage {
+    /// The count of the last marker about it.
+    marked: u64,
     /// The kind of chunk that brings its arguments: the same arguments may come in two kinds.
     source: Option<Source>,
     /// The wire ended it.
@@ -73,6 +92,8 @@ impl ApiStream {
             markers: Markers::default(),
             calls: Vec::new(),
             stages: Vec::new(),
+            open: Vec::new(),
+            ids: Sorted::default(),
             announced: Announced { rows: Vec::new(), count: 0, max: limits.open_blocks },
             blocks: BlockArray::default(),
             nesting: limits.nesting,
@@ -100,7 +121,7 @@ impl ApiStream {
                 let bytes = value.get("byteCount");
                 let bytes = bytes.u64().or_else(|| bytes.str()?.raw().parse().ok());
                 match said(value.get("toolName")) {
-                    Some(name) => self.announced.announce(&name, bytes, sink),
+                    Some(name) => self.announce(&name, bytes, sink),
                     None => Effect::None,
                 }
             }
@@ -138,7 +159,7 @@ impl ApiStream {
                     sink.chunk(Chunk::Reasoning { choice: 0, text: &text })
                 }
                 Piece::Preparing { marker } => match parse_preparing_marker(&marker) {
-                    Some((name, bytes)) => self.announced.announce(name, Some(bytes), sink),
+                    Some((name, bytes)) => self.announce(name, Some(bytes), sink),
                     None => Effect::None,
                 },
                 Piece::Metadata { marker } => {
@@ -171,54 +192,64 @@ impl ApiStream {
     fn read_call(&mut self, kind: &str, value: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         let arguments = value.get(if kind == "tool_call_delta" { "delta" } else { "arguments" });
         let fragment = Fragment::read(value, value.get("name"), arguments, 0);
+        let known = fragment.id.as_deref().and_then(|id| self.ids.get(id)).map(|known| known.call);
         let found = match &fragment.id {
-            _ if kind == "tool_call_partial" => fragment.route(&self.calls),
-            Some(id) => self.calls.iter().position(|call| call.id.as_deref() == Some(id)),
+            _ if known.is_some() => known,
+            _ if kind == "tool_call_partial" => self.route(&fragment),
+            Some(_) => None,
             None if kind == "tool_call" || kind == "tool_call_start" => None,
             None => self.calls.len().checked_sub(1),
         };
         if kind == "tool_call_end" {
             let Some(place) = found else { return Effect::None };
-            self.stages[place].ended = true;
-            return self.flush_call(place, sink);
+            let flushed = self.flush_call(place, sink);
+            return flushed.and(self.end_call(place, sink));
         }
         let mut effect = Effect::None;
         let place = match found {
             Some(place) => place,
             None => {
-                if self.calls.len() >= self.max_open {
+                if kind != "tool_call" && self.open.len() >= self.max_open {
                     return Effect::Refused(Refusal::OpenBlocks);
                 }
                 effect = self.stop_speaking(sink);
                 self.calls.push(fragment.call());
                 self.stages.push(Stage::default());
+                self.open.push(self.calls.len() - 1);
                 self.calls.len() - 1
             }
         };
         let call = CallNumber(place as u32);
         let (id, name) = self.calls[place].learn(&fragment);
+        if let Some(id) = id {
+            self.ids.get_or_insert(id, || CallId { id: id.into(), call: place });
+        }
         if found.is_none() {
             effect = effect.and(sink.chunk(Chunk::ToolStart { choice: 0, call, id, name }));
         } else if id.is_some() || name.is_some() {
             effect = effect.and(sink.chunk(Chunk::ToolNamed { call, id, name }));
         }
         let stage = &mut self.stages[place];
-        if (found.is_none() || name.is_some()) && !stage.started {
-            stage.started = self.announced.start(self.calls[place].name.as_deref(), sink);
-            effect = effect.and(if stage.started { Effect::Changed } else { Effect::None });
+        if (found.is_none() || name.is_some())
+            && !stage.started
+            && let Some(marked) = self.announced.start(self.calls[place].name.as_deref(), sink)
+        {
+            (stage.started, stage.marked) = (true, marked);
+            effect = effect.and(Effect::Changed);
         }
         // Whole arguments are a string or, in some hands, an object.
         let whole = if arguments.is_object() { arguments.raw() } else { "" };
         let text = arguments.str().unwrap_or(JsonStr::new(whole, false));
-        if text.is_empty() {
-            stage.ended |= kind == "tool_call";
-            return effect;
-        }
         if kind == "tool_call" {
-            stage.ended = true;
-            self.calls[place].has_arguments = true;
-            self.calls[place].half = Half::default();
-            return effect.and(sink.chunk(Chunk::ToolInput { call, text: &text.text() }));
+            if !text.is_empty() {
+                self.calls[place].has_arguments = true;
+                self.calls[place].half = Half::default();
+                effect = effect.and(sink.chunk(Chunk::ToolInput { call, text: &text.text() }));
+            }
+            return effect.and(self.end_call(place, sink));
+        }
+        if text.is_empty() {
+            return effect;
         }
         let source = if kind == "tool_call_partial" { Source::Partial } else { Source::Delta };
         if *stage.source.get_or_insert(source) != source {
@@ -231,6 +262,44 @@ impl ApiStream {
         known.has_arguments = true;
         let text = decode(text, &mut known.half, &mut self.scratch);
         if text.is_empty() { effect } else { effect.and(sink.chunk(Chunk::ToolArguments { call, text })) }
+    }
+
+    /// The call that a raw fragment belongs to, among those that began last.
+    fn route(&self, fragment: &Fragment<'_>) -> Option<usize> {
+        let from = self.calls.len().saturating_sub(self.max_open);
+        fragment.route(&self.calls[from..]).map(|place| from + place)
+    }
+
+    /// The wire ended the call.
+    fn end_call(&mut self, place: usize, sink: &mut dyn ChunkSink) -> Effect {
+        self.stages[place].ended = true;
+        self.open.retain(|open| *open != place);
+        sink.chunk(Chunk::ToolEnd { call: CallNumber(place as u32) })
+    }
+
+    /// A marker. A call that has its own row needs none to announce it; the marker is about whatever of its name has the
+    /// greatest count not above its own.
+    fn announce(&mut self, name: &str, bytes: Option<u64>, sink: &mut dyn ChunkSink) -> Effect {
+        let row = self.announced.find(name, bytes);
+        let mut found = None;
+        for place in self.open.iter().copied() {
+            let marked = self.stages[place].marked;
+            let fits = self.calls[place].name.as_deref() == Some(name) && bytes.is_none_or(|bytes| marked <= bytes);
+            let better = |than: Option<u64>| than.is_none_or(|than| than < marked);
+            if fits
+                && better(row.map(|row| self.announced.rows[row].bytes))
+                && better(found.map(|found: usize| self.stages[found].marked))
+            {
+                found = Some(place);
+            }
+        }
+        match found {
+            Some(place) => {
+                self.stages[place].marked = bytes.unwrap_or(self.stages[place].marked);
+                Effect::None
+            }
+            None => self.announced.announce(row, name, bytes, sink),
+        }
     }
 
     /// Half a character at the end of arguments stands alone.
@@ -281,9 +350,14 @@ impl ApiStream {
     /// An error ends what is open.
     fn end_all(&mut self, sink: &mut dyn ChunkSink) -> Effect {
         self.errored = true;
-        let mut effect = self.stop_speaking(sink).and(self.announced.end(sink));
-        for place in 0..self.calls.len() {
-            effect = effect.and(self.flush_call(place, sink));
+        let effect = self.stop_speaking(sink).and(self.announced.end(sink));
+        effect.and(self.flush_calls(sink))
+    }
+
+    fn flush_calls(&mut self, sink: &mut dyn ChunkSink) -> Effect {
+        let mut effect = Effect::None;
+        for place in 0..self.open.len() {
+            effect = effect.and(self.flush_call(self.open[place], sink));
         }
         effect
     }
@@ -323,7 +397,7 @@ impl RecordDecoder for ApiStream {
         };
         let effect = if blocks.is_array() || kind == BLOCKS {
             let announced = &mut self.announced;
-            let mut starts = |name: Option<&str>, sink: &mut dyn ChunkSink| announced.start(name, sink);
+            let mut starts = |name: Option<&str>, sink: &mut dyn ChunkSink| announced.start(name, sink).is_some();
             let (effect, unknown) = self.blocks.read(blocks, sink, &mut starts);
             if unknown && !matches!(effect, Effect::Refused(_)) {
                 return Outcome::Skipped;
@@ -349,19 +423,18 @@ impl RecordDecoder for ApiStream {
     }
 
     fn work(&self) -> u64 {
-        self.blocks.work()
+        self.blocks.work() + self.ids.work()
     }
 
     fn finish(&mut self, sink: &mut dyn ChunkSink) {
-        for place in 0..self.calls.len() {
-            self.flush_call(place, sink);
-        }
+        self.flush_calls(sink);
         self.announced.end(sink);
-        // What is held of speech that has no row yet is none yet: where the next pass over the stream closes it
-        // decides its place.
+        // What is held of speech that has no row yet is none: where the next pass over the stream closes it decides
+        // whether it is a marker after all, and its place.
         if self.said {
             self.stop_speaking(sink);
         }
+        self.markers = Markers::default();
         self.half = Half::default();
     }
 
@@ -370,8 +443,8 @@ impl RecordDecoder for ApiStream {
         if self.errored {
             return;
         }
-        for (call, _) in (0..).map(CallNumber).zip(&self.stages).filter(|(_, stage)| !stage.ended) {
-            sink.chunk(Chunk::ToolUnended { call });
+        for place in &self.open {
+            sink.chunk(Chunk::ToolUnended { call: CallNumber(*place as u32) });
         }
         self.blocks.rest(false, sink);
         if self.begun {
@@ -398,17 +471,23 @@ struct Preparing {
 }
 
 impl Announced {
-    /// A marker: it belongs to the row of its name with the greatest count not above its own, else to a new one.
-    fn announce(&mut self, name: &str, bytes: Option<u64>, sink: &mut dyn ChunkSink) -> Effect {
-        let mut found: Option<&mut Preparing> = None;
-        for row in &mut self.rows {
+    /// The row of this name with the greatest count not above this one.
+    fn find(&self, name: &str, bytes: Option<u64>) -> Option<usize> {
+        let mut found = None;
+        for (place, row) in self.rows.iter().enumerate() {
             let fits = *row.name == *name && bytes.is_none_or(|bytes| row.bytes <= bytes);
-            if fits && found.as_ref().is_none_or(|found| found.bytes < row.bytes) {
-                found = Some(row);
+            if fits && found.is_none_or(|found: usize| self.rows[found].bytes < row.bytes) {
+                found = Some(place);
             }
         }
+        found
+    }
+
+    /// What a marker says of the row that was found, or of a new one.
+    fn announce(&mut self, found: Option<usize>, name: &str, bytes: Option<u64>, sink: &mut dyn ChunkSink) -> Effect {
         let row = match found {
-            Some(row) => {
+            Some(place) => {
+                let row = &mut self.rows[place];
                 if bytes.is_none_or(|bytes| row.bytes == bytes) {
                     return Effect::None;
                 }
@@ -432,14 +511,14 @@ impl Announced {
         sink.chunk(Chunk::Block { key: &row.key, before: None, block: &block })
     }
 
-    /// A call starts: it ends the oldest row of its name, else the only one. True if there was one.
-    fn start(&mut self, name: Option<&str>, sink: &mut dyn ChunkSink) -> bool {
+    /// A call starts: it ends the oldest row of its name, else the only one. The count of that, if there was one.
+    fn start(&mut self, name: Option<&str>, sink: &mut dyn ChunkSink) -> Option<u64> {
         let named = self.rows.iter().position(|row| Some(&*row.name) == name);
-        let Some(place) = named.or_else(|| (self.rows.len() == 1).then_some(0)) else { return false };
+        let place = named.or_else(|| (self.rows.len() == 1).then_some(0))?;
         // Not taken away: a replay of the stream must not bring it back.
         let row = self.rows.remove(place);
         sink.chunk(Chunk::BlockEnd { key: &row.key, state: RowState::Done });
-        true
+        Some(row.bytes)
     }
 
     /// No announced call will start.

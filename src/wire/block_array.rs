@@ -49,7 +49,7 @@ struct CallId {
     id: Box<str>,
     /// The key of a call whose id came late.
     key: Option<Box<str>>,
-    /// Which of `known` it was.
+    /// Which of `known` it was, once it was one.
     known: u32,
     /// The last pass that met it.
     pass: u32,
@@ -231,10 +231,11 @@ impl BlockArray {
         }
         let called = call.as_ref().map(|call| call.known as usize);
         let called = called.filter(|at| self.known.get(*at).is_some_and(|known| known.id.as_deref() == id));
-        // An id may come late; one that is known is not lost.
+        // An id may come late, unless it is another's; one that is known is not lost.
+        let is_new = call.as_ref().is_none_or(|call| call.known == u32::MAX);
         let placed = || {
             let at = *self.places[kind].get(place as usize)? as usize;
-            self.known.get(at).filter(|known| known.id.is_none()).map(|_| at)
+            self.known.get(at).filter(|known| known.id.is_none()).filter(|_| is_new).map(|_| at)
         };
         if let Some(at) = called.or_else(placed) {
             self.known[at].pass = pass;

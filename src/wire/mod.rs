@@ -294,10 +294,14 @@ impl Input {
 
     /// The input ended: what is held is read as it is. What comes from now on is late.
     pub fn finish(&mut self, sink: &mut impl StreamSink) {
-        let late = self.reader.late;
+        let (late, faulted) = (self.reader.late, self.reader.tally.faulted);
         self.close(sink);
         if !late {
-            if let Decoders::Plain(decoder) = &mut self.reader.decoder {
+            // An input that broke off inside a record has not come to its end.
+            let whole = self.reader.tally.faulted == faulted;
+            if let Decoders::Plain(decoder) = &mut self.reader.decoder
+                && whole
+            {
                 decoder.end(sink);
             }
             self.reader.end_without_record(sink);
@@ -329,12 +333,7 @@ impl Input {
     pub fn error_body(&mut self, status: u16, body: &str, sink: &mut impl StreamSink) {
         let code = status.to_string();
         let value = self.reader.tape.read(body.trim_start_matches('\u{feff}'));
-        let message = value.ok().map(|record| {
-            let value = record.root();
-            let value = if value.is_array() { value.at(0) } else { value };
-            let error = value.get("error");
-            error_message(if error.is_null() { value } else { error }).into_owned()
-        });
+        let message = value.ok().map(|record| error_said(record.root()));
         // Words that are no page.
         let plain = body.trim();
         let plain = if plain.starts_with('<') { "" } else { shown(plain) };
@@ -587,6 +586,9 @@ impl Reader {
     fn give_up(&mut self, sink: &mut impl StreamSink) {
         let Decoders::Undecided(held) = &mut self.decoder else { return };
         for (record, start) in held.take() {
+            if let (None, Ok(read)) = (&self.first_wrong, self.tape.read(&record)) {
+                self.first_wrong = Some(error_said(read.root()));
+            }
             self.count(Outcome::Faulted("format-undecided"), record.as_bytes(), start, sink);
         }
     }
@@ -693,6 +695,13 @@ pub(crate) fn error_chunk(error: Value<'_>, sink: &mut dyn ChunkSink) -> Effect 
     }
     let retryable = code.as_deref().and_then(retryable);
     sink.chunk(Chunk::Error { message: &error_message(error), code: code.as_deref(), retryable })
+}
+
+/// What a whole body says that may be an error's.
+fn error_said(body: Value<'_>) -> String {
+    let body = if body.is_array() { body.at(0) } else { body };
+    let error = body.get("error");
+    error_message(if error.is_object() { error } else { body }).into_owned()
 }
 
 /// A string that says something.

@@ -54,7 +54,8 @@ fn main() -> ExitCode {
 }
 
 fn dispatch() -> Result<ExitCode> {
-    if std::env::args().any(|argument| argument == "--help") {
+    let replays = std::env::args().nth(1).is_some_and(|command| command == "replay");
+    if !replays && std::env::args().any(|argument| argument == "--help") {
         print!("{HELP}");
         return Ok(ExitCode::SUCCESS);
     }

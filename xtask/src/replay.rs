@@ -37,8 +37,8 @@ enum Cut {
 
 /// Runs the command with what stands after its name.
 pub fn run(args: Vec<String>) -> ExitCode {
-    if args.is_empty() {
-        println!("{USAGE}");
+    if args.is_empty() || args.iter().any(|arg| arg == "--help" || arg == "-h") {
+        println!("{USAGE}\n{}", formats());
         return ExitCode::SUCCESS;
     }
     match replay(args) {
@@ -47,10 +47,16 @@ pub fn run(args: Vec<String>) -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         },
         Err(message) => {
-            eprintln!("replay: {message}\n\n{USAGE}");
+            eprintln!("replay: {message}\n\n{USAGE}\n{}", formats());
             ExitCode::from(2)
         }
     }
+}
+
+/// The names that `--format` takes.
+fn formats() -> String {
+    let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+    format!("the formats: {}", names.join(", "))
 }
 
 fn replay(args: Vec<String>) -> Result<String, String> {
@@ -84,6 +90,9 @@ fn replay(args: Vec<String>) -> Result<String, String> {
     let format = format.ok_or("say the wire format with --format")?;
     let file = file.ok_or("say which file to read, or - for the standard input")?;
     let bytes = read(&file)?;
+    if bytes.is_empty() {
+        eprintln!("replay: {file} is empty, and nothing becomes of nothing");
+    }
 
     let mut chat = ChatRows::new(Options::default());
     let stream = chat.stream(StreamOptions { tagged_tools, ..StreamOptions::from(format) });
