@@ -3,14 +3,14 @@
 //! a call, and what the response was; none of their NULs reaches a row. The wire has no finish reason: where the stream
 //! ends, the response has ended.
 
-use super::block_array::BlockArray;
+use super::block_array::{BlockArray, CallId};
 use super::calls::{Call, Fragment};
 use super::{Outcome, RecordDecoder, error_chunk, retryable, said};
 use crate::chunk::{Block, CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal, Usage};
 use crate::json::{Half, JsonStr, Raw, Tape, Value};
 use crate::limits::Limits;
 use crate::row::{Fact, PanelName, RowKind, RowState, message};
-use crate::sorted::{Keyed, Sorted};
+use crate::sorted::Sorted;
 use crate::text::markers::{Markers, Piece};
 use crate::text::parse_preparing_marker;
 
@@ -46,19 +46,6 @@ enum Speaking {
     Nothing,
     Text,
     Reasoning,
-}
-
-/// The id of a call.
-#[derive(Debug)]
-struct CallId {
-    id: Box<str>,
-    call: usize,
-}
-
-impl Keyed for CallId {
-    fn key(&self) -> &str {
-        &self.id
-    }
 }
 
 /// How far a call is.
@@ -192,7 +179,7 @@ impl ApiStream {
     fn read_call(&mut self, kind: &str, value: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         let arguments = value.get(if kind == "tool_call_delta" { "delta" } else { "arguments" });
         let fragment = Fragment::read(value, value.get("name"), arguments, 0);
-        let known = fragment.id.as_deref().and_then(|id| self.ids.get(id)).map(|known| known.call);
+        let known = fragment.id.as_deref().and_then(|id| self.ids.get(id)).map(|known| known.known as usize);
         let found = match &fragment.id {
             _ if known.is_some() => known,
             _ if kind == "tool_call_partial" => self.route(&fragment),
@@ -222,7 +209,7 @@ impl ApiStream {
         let call = CallNumber(place as u32);
         let (id, name) = self.calls[place].learn(&fragment);
         if let Some(id) = id {
-            self.ids.get_or_insert(id, || CallId { id: id.into(), call: place });
+            CallId::of(id, &mut self.ids).known = place as u32;
         }
         if found.is_none() {
             effect = effect.and(sink.chunk(Chunk::ToolStart { choice: 0, call, id, name }));

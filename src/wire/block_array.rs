@@ -45,12 +45,12 @@ struct Known {
 
 /// The id of a call, of this message or one before.
 #[derive(Debug)]
-struct CallId {
+pub(super) struct CallId {
     id: Box<str>,
     /// The key of a call whose id came late.
     key: Option<Box<str>>,
     /// Which of `known` it was, once it was one.
-    known: u32,
+    pub known: u32,
     /// The last pass that met it.
     pass: u32,
 }
@@ -58,6 +58,14 @@ struct CallId {
 impl Keyed for CallId {
     fn key(&self) -> &str {
         &self.id
+    }
+}
+
+impl CallId {
+    /// The one of this id.
+    #[inline(never)]
+    pub fn of<'a>(id: &str, calls: &'a mut Sorted<CallId>) -> &'a mut CallId {
+        calls.get_or_insert(id, || CallId { id: id.into(), key: None, known: u32::MAX, pass: 0 })
     }
 }
 
@@ -195,7 +203,7 @@ impl BlockArray {
     /// The blocks of an array, each with what is known of it; what is not known yet is from now on. A call that comes
     /// twice counts once. True: a block is of no known type.
     fn identify<'a>(&mut self, blocks: Value<'a>) -> (Vec<Said<'a>>, bool) {
-        self.pass = self.pass.wrapping_add(1);
+        self.pass = self.pass.wrapping_add(1).max(1);
         let (mut said, mut unknown, mut counts) = (Vec::new(), false, [0; KINDS.len()]);
         for value in blocks.items() {
             let name = value.get("type").str();
@@ -216,14 +224,7 @@ impl BlockArray {
     /// Which of the known blocks this is. None: it is a call that this array has told of already.
     fn known_as(&mut self, kind: usize, place: u32, id: Option<&str>) -> Option<usize> {
         let pass = self.pass;
-        let mut call = id.map(|id| {
-            self.calls.get_or_insert(id, || CallId {
-                id: id.into(),
-                key: None,
-                known: u32::MAX,
-                pass: pass.wrapping_sub(1),
-            })
-        });
+        let mut call = id.map(|id| CallId::of(id, &mut self.calls));
         if let Some(call) = &mut call
             && std::mem::replace(&mut call.pass, pass) == pass
         {
