@@ -147,19 +147,8 @@ fn is_at_rest(row: &Value) -> bool {
     row["busy"] == false && !["streaming", "preparing", "running"].iter().any(|state| row["state"] == *state)
 }
 
-fn config() -> ProptestConfig {
-    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = 128;
-    }
-    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
-        config.rng_seed = proptest::test_runner::RngSeed::Fixed(1);
-    }
-    config
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(cases(128))]
 
     /// 1 and 4: `Chat::drain` compares the oracle after every batch, and the oracle refuses an op that changes nothing.
     #[test]

@@ -10,21 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chatrows::{End, ToolRef};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use serde_json::Value;
 use support::*;
-
-/// So many cases, the same at every run unless the environment asks for others.
-fn config(cases: u32) -> ProptestConfig {
-    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = cases;
-    }
-    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
-        config.rng_seed = RngSeed::Fixed(1);
-    }
-    config
-}
 
 /// Feeds all of it in this way and finishes; the oracle looks on where it is drained.
 fn run(bytes: &[u8], cuts: Cuts) -> Chat {
@@ -81,7 +68,7 @@ fn with_shortcut(shortcut: bool, bytes: &[u8], cuts: Cuts) -> Outcome {
 }
 
 proptest! {
-    #![proptest_config(config(128))]
+    #![proptest_config(cases(128))]
 
     /// 1 and 4: `Chat::drain` compares the oracle after every batch, and the oracle refuses an op that changes nothing.
     #[test]

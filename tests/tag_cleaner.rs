@@ -10,6 +10,7 @@ use chatrows::{CleanSink, Grammar, TagCleaner, TaggedParser, TaggedSink, Thought
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use support::many_cases;
 use support::tagged::{code, trim};
 
 /// Runs of text, and of reasoning in `[]`.
@@ -472,20 +473,8 @@ const PIECES: &[&str] = &[
     "3",
 ];
 
-/// 5,000 texts, or 100,000 where `CHATROWS_FULL` is set, or as many as `PROPTEST_CASES` says.
-fn config() -> ProptestConfig {
-    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = if std::env::var_os("CHATROWS_FULL").is_some() { 100_000 } else { 5_000 };
-    }
-    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
-        config.rng_seed = proptest::test_runner::RngSeed::Fixed(1);
-    }
-    config
-}
-
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(many_cases())]
 
     #[test]
     fn what_shows_is_that_of_the_text_so_far_however_it_is_cut(

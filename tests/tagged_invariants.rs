@@ -9,6 +9,7 @@ use chatrows::Grammar;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use support::many_cases;
 use support::tagged::{Block, Message, TOOLS, line, reference, trim};
 
 /// Pieces of which any order is a message: tags, what is nearly one, code, and letters that are no ASCII.
@@ -96,18 +97,6 @@ fn message() -> impl Strategy<Value = String> {
     vec(piece, 0..16).prop_map(|pieces| pieces.concat())
 }
 
-/// 5,000 messages, or 100,000 where `CHATROWS_FULL` is set, or as many as `PROPTEST_CASES` says.
-fn config() -> ProptestConfig {
-    let mut config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    if std::env::var_os("PROPTEST_CASES").is_none() {
-        config.cases = if std::env::var_os("CHATROWS_FULL").is_some() { 100_000 } else { 5_000 };
-    }
-    if std::env::var_os("PROPTEST_RNG_SEED").is_none() {
-        config.rng_seed = proptest::test_runner::RngSeed::Fixed(1);
-    }
-    config
-}
-
 fn places(message: &str) -> Vec<usize> {
     (0..=message.len()).filter(|at| message.is_char_boundary(*at)).collect()
 }
@@ -121,7 +110,7 @@ fn is_due(held: &str, blocks: &[Block]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(config())]
+    #![proptest_config(many_cases())]
 
     #[test]
     fn blocks_are_those_of_the_message_so_far_however_it_is_cut(message in message()) {

@@ -56,7 +56,7 @@ pub(crate) struct Blocks {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum BlockKind {
+pub(super) enum BlockKind {
     Text,
     Reasoning,
     Call(usize),
@@ -115,12 +115,6 @@ struct CallBlock {
     unended: bool,
     /// An error or the stream's end ended it.
     closed: bool,
-}
-
-/// Who speaks in a run of text.
-pub(super) enum Speaker {
-    Text,
-    Reasoning,
 }
 
 /// What a block needs of its chat to change rows.
@@ -294,7 +288,6 @@ impl Blocks {
                 self.failed = true;
                 ended.and(self.aside(0, BlockKind::Error, Fact::Error, error(message, code, retryable), stage))
             }
-            Chunk::Block { key, before, block } => self.show(key, before, None, block, stage),
             Chunk::BlockOutput { key, state, output, same } => match self.named.get(key) {
                 Some(id) => {
                     let shown = stage.rows.replace_output(id, output, same);
@@ -309,7 +302,8 @@ impl Blocks {
                 let before = self.at_work.replace(at_work);
                 if before == Some(at_work) { Effect::None } else { Effect::Changed }
             }
-            Chunk::User { .. } | Chunk::Usage(_) | Chunk::Panel { .. } => Effect::None,
+            // These are the chat's.
+            Chunk::User { .. } | Chunk::Usage(_) | Chunk::Panel { .. } | Chunk::Block { .. } => Effect::None,
         }
     }
 
@@ -541,7 +535,8 @@ impl Blocks {
         self.set_state(row, state, stage)
     }
 
-    fn speak(&mut self, choice: u32, kind: BlockKind, text: &str, stage: &mut Stage<'_>) -> Effect {
+    /// A run of text or reasoning goes on.
+    pub(super) fn speak(&mut self, choice: u32, kind: BlockKind, text: &str, stage: &mut Stage<'_>) -> Effect {
         let place = self.choice(choice);
         let mut effect = Effect::None;
         let mut speech = match self.choices[place].speech {
@@ -718,15 +713,6 @@ impl Blocks {
         let effect = tagged.finish(choice, self, stage);
         self.tagged = Some(tagged);
         effect
-    }
-
-    /// A run of text or reasoning goes on.
-    pub(super) fn say(&mut self, choice: u32, speaker: Speaker, text: &str, stage: &mut Stage<'_>) -> Effect {
-        let kind = match speaker {
-            Speaker::Text => BlockKind::Text,
-            Speaker::Reasoning => BlockKind::Reasoning,
-        };
-        self.speak(choice, kind, text, stage)
     }
 
     /// A cap cut what a choice says.

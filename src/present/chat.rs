@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::chunk::{Chunk, ChunkSink, Effect, Refusal, Usage};
+use crate::chunk::{Block, Chunk, ChunkSink, Effect, Refusal, Usage};
 use crate::fault::{Fault, FaultLog, Tally};
 use crate::json::{JsonWriter, Raw};
 use crate::limits::Limits;
@@ -197,22 +197,11 @@ impl ChunkSink for Presenter<'_> {
                 }
             }
             Chunk::Block { key, before, block } => {
-                let mut standing = None;
-                if self.blocks.named.get(key).is_none() {
-                    let mut row = block.identity(key).and_then(|name| self.unclaimed.claim(block.time, name));
-                    if row.is_none() && block.kind == RowKind::User {
-                        row = self.echoed(&block.text, block.partial);
-                    }
-                    if let Some(row) = row.filter(|row| self.stage.rows.get(*row).is_some()) {
-                        self.blocks.named.adopt(key, block.time, row, true);
-                    }
-                    standing = block.time.and_then(|time| self.unclaimed.next(time, key));
-                    standing = standing.filter(|(_, row)| self.stage.rows.get(*row).is_some());
-                }
+                let standing = self.meet(key, block);
                 self.blocks.show(key, before, standing, block, &mut self.stage)
             }
             Chunk::Remove { key, time: Some(time) } if self.blocks.named.get(key).is_none() => {
-                match self.unclaimed.claim(Some(time), key).filter(|row| self.stage.rows.get(*row).is_some()) {
+                match self.unclaimed.claim(Some(time), key, self.stage.rows) {
                     Some(row) => {
                         self.stage.rows.remove(row);
                         Effect::Changed
@@ -263,9 +252,25 @@ impl Presenter<'_> {
             },
         }
     }
-}
 
-impl Presenter<'_> {
+    /// A block that the stream names for the first time may have its row already. Answers with the first row of an
+    /// earlier stream that a new one stands before, with its time.
+    fn meet(&mut self, key: &str, block: &Block<'_>) -> Option<(u64, RowId)> {
+        if self.blocks.named.get(key).is_some() {
+            return None;
+        }
+        let rows = &*self.stage.rows;
+        let mut row = block.identity(key).and_then(|name| self.unclaimed.claim(block.time, name, rows));
+        let standing = block.time.and_then(|time| self.unclaimed.next(time, key, rows));
+        if row.is_none() && block.kind == RowKind::User {
+            row = self.echoed(&block.text, block.partial);
+        }
+        if let Some(row) = row {
+            self.blocks.named.adopt(key, block.time, row, true);
+        }
+        standing
+    }
+
     /// The first row of the user's that no wire has repeated yet and that says this.
     fn echoed(&mut self, text: &str, partial: bool) -> Option<RowId> {
         let rows = &self.stage.rows;

@@ -47,8 +47,13 @@ impl Named {
         self.rows.iter().filter_map(|named| Some((named.time?, &*named.key, named.row)))
     }
 
-    fn time(&self, key: &str) -> Option<u64> {
-        self.rows.get(key).and_then(|named| named.time)
+    /// The row that a new one stands before: that of the key, or one of an earlier stream where its time is sooner.
+    fn next(&self, before: Option<&str>, standing: Option<(u64, RowId)>) -> Option<RowId> {
+        let next = before.and_then(|key| self.rows.get(key));
+        match (next, standing) {
+            (Some(next), Some((time, _))) if next.time.is_some_and(|next| next <= time) => Some(next.row),
+            (next, standing) => standing.map(|(_, row)| row).or(next.map(|next| next.row)),
+        }
     }
 
     /// Whether the row stood before the stream told of it, and nothing beyond has come yet.
@@ -130,15 +135,7 @@ impl Blocks {
             Some((id, kind)) if kind == block.kind => (id, Effect::None),
             _ => {
                 // A row that is another kind of row now is another row; it stands where the one before did.
-                let place = known.map(|(id, _)| id).or_else(|| {
-                    let next = before.and_then(|key| Some((self.named.time(key), self.named.get(key)?)));
-                    match (next, standing) {
-                        (Some((time, next)), Some((standing, _))) if time.is_some_and(|time| time <= standing) => {
-                            Some(next)
-                        }
-                        (next, standing) => standing.map(|(_, row)| row).or(next.map(|(_, row)| row)),
-                    }
-                });
+                let place = known.map(|(id, _)| id).or_else(|| self.named.next(before, standing));
                 let added = self.add_named(place, block, stage);
                 if let Some((id, _)) = known {
                     stage.rows.remove(id);
@@ -247,7 +244,6 @@ impl Blocks {
             return stage.rows.append_input(id, rest, named.reader.get_or_insert_with(fresh));
         }
         let reader = named.reader.insert(fresh());
-        named.verdict = None;
         stage.rows.regrow_input(id, keep, rest, reader)
     }
 

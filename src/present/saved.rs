@@ -217,21 +217,21 @@ impl Unclaimed {
         self.rows.binary_search_by(|known| (known.0, &*known.1).cmp(&(time, key)))
     }
 
-    /// The row of this key, given out once.
-    pub fn claim(&mut self, time: Option<u64>, key: &str) -> Option<RowId> {
+    /// The row of this key, given out once; none if it is no more.
+    pub fn claim(&mut self, time: Option<u64>, key: &str, rows: &Rows) -> Option<RowId> {
         let place = self.find(time.unwrap_or(NO_TIME), key).ok()?;
         let row = self.rows[place].2.take()?;
         self.left -= 1;
         if self.left == 0 {
             self.rows = Vec::new();
         }
-        Some(row)
+        rows.get(row).map(|row| row.id)
     }
 
     /// The first row after this key, with its time.
-    pub fn next(&self, time: u64, key: &str) -> Option<(u64, RowId)> {
+    pub fn next(&self, time: u64, key: &str, rows: &Rows) -> Option<(u64, RowId)> {
         let place = self.find(time, key).unwrap_or_else(|place| place);
-        let next = self.rows.get(place..)?.iter().find_map(|(time, _, row)| Some((*time, (*row)?)));
+        let next = self.rows.get(place..)?.iter().find_map(|(time, _, row)| Some((*time, rows.get((*row)?)?.id)));
         next.filter(|(time, _)| *time < NO_TIME)
     }
 }

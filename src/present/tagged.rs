@@ -3,7 +3,7 @@
 
 use crate::chunk::Effect;
 use crate::limits::Limits;
-use crate::present::blocks::{Blocks, Speaker, Stage};
+use crate::present::blocks::{BlockKind, Blocks, Stage};
 use crate::text::{CleanSink, Grammar, TagCleaner, TaggedParser, TaggedSink, Thoughts};
 
 /// How tagged text is read.
@@ -109,25 +109,28 @@ struct CleanRows<'a, 'b> {
 
 impl CleanSink for CleanRows<'_, '_> {
     fn text(&mut self, text: &str) {
-        *self.effect = self.effect.and(self.blocks.say(self.choice, Speaker::Text, text, self.stage));
+        *self.effect = self.effect.and(self.blocks.speak(self.choice, BlockKind::Text, text, self.stage));
     }
 
     fn reasoning(&mut self, text: &str) {
-        *self.effect = self.effect.and(self.blocks.say(self.choice, Speaker::Reasoning, text, self.stage));
+        *self.effect = self.effect.and(self.blocks.speak(self.choice, BlockKind::Reasoning, text, self.stage));
+    }
+}
+
+impl TaggedRows<'_, '_> {
+    fn clean(&mut self, act: impl FnOnce(&mut TagCleaner, &mut CleanRows<'_, '_>)) {
+        let TaggedRows { choice, cleaner, blocks, stage, effect, .. } = self;
+        act(cleaner, &mut CleanRows { choice: *choice, blocks, stage, effect });
     }
 }
 
 impl TaggedSink for TaggedRows<'_, '_> {
     fn text(&mut self, text: &str) {
-        let mut rows =
-            CleanRows { choice: self.choice, blocks: self.blocks, stage: self.stage, effect: &mut self.effect };
-        self.cleaner.push(text, &mut rows);
+        self.clean(|cleaner, rows| cleaner.push(text, rows));
     }
 
     fn text_end(&mut self) {
-        let mut rows =
-            CleanRows { choice: self.choice, blocks: self.blocks, stage: self.stage, effect: &mut self.effect };
-        self.cleaner.end_block(&mut rows);
+        self.clean(|cleaner, rows| cleaner.end_block(rows));
     }
 
     fn tool_start(&mut self, name: &str) {

@@ -5,7 +5,7 @@
 
 use super::block_array::{BlockArray, CallId};
 use super::calls::{Call, Fragment};
-use super::{Outcome, RecordDecoder, error_chunk, retryable, said};
+use super::{Outcome, RecordDecoder, Speaking, error_chunk, retryable, said};
 use crate::chunk::{Block, CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal, Usage};
 use crate::json::{Half, JsonStr, Raw, Tape, Value};
 use crate::limits::Limits;
@@ -38,14 +38,6 @@ pub(super) struct ApiStream {
     nesting: usize,
     values: usize,
     scratch: String,
-}
-
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Speaking {
-    #[default]
-    Nothing,
-    Text,
-    Reasoning,
 }
 
 /// How far a call is.

@@ -185,6 +185,15 @@ struct Reader {
     in_stray: bool,
 }
 
+/// What a response is saying.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Speaking {
+    #[default]
+    Nothing,
+    Text,
+    Reasoning,
+}
+
 /// The decoder of the stream's format.
 enum Decoders {
     Shortcut(OpenAiChat),

@@ -3,7 +3,7 @@
 
 use super::calls::{Call, Fragment};
 use super::template::{Shape, Slot};
-use super::{Decoder, Outcome, Target, said};
+use super::{Decoder, Outcome, Speaking, Target, said};
 use crate::chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal, Usage};
 use crate::json::{Half, JsonStr, Value};
 
@@ -38,14 +38,6 @@ struct Choice {
     said: bool,
     text: Half,
     reasoning: Half,
-}
-
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Speaking {
-    #[default]
-    Nothing,
-    Text,
-    Reasoning,
 }
 
 /// What one record did so far.

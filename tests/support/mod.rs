@@ -3,6 +3,7 @@
 
 #![allow(dead_code, unused_imports, reason = "every test crate takes its part of this")]
 
+mod cases;
 mod generate;
 mod oracle;
 mod run;
@@ -11,6 +12,7 @@ mod strict;
 pub mod tagged;
 mod wire;
 
+pub use cases::{cases, many_cases};
 pub use generate::{Arguments, Fragment, Framing, Item, Stream, Wire, streams, tame_streams};
 pub use oracle::{Oracle, decode};
 pub use run::{

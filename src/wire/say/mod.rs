@@ -13,6 +13,7 @@ use crate::chunk::{Chunk, ChunkSink, Effect};
 use crate::json::{JsonStr, Raw, Tape, Value};
 use crate::limits::Limits;
 use crate::row::{PanelName, RowState};
+use crate::sorted::{Keyed, Sorted};
 use crate::text::common_prefix;
 use kinds::{KINDS, LISTS, List, Shape};
 use output::Output;
@@ -32,8 +33,7 @@ pub(super) struct Say {
     moving: Vec<Key>,
     /// Messages to tell of, again or for the first time.
     dirty: Vec<Key>,
-    /// In the order of their ids.
-    stream_blocks: Vec<(Box<str>, Key)>,
+    stream_blocks: Sorted<StreamBlock>,
     epoch: Option<u64>,
     /// Whole states so far.
     states: u32,
@@ -54,6 +54,19 @@ pub(super) struct Say {
     body: Tape,
     state: Tape,
     max_messages: usize,
+}
+
+/// A block of the stream that a message tells of, whatever its time.
+#[derive(Debug)]
+struct StreamBlock {
+    id: Box<str>,
+    message: Key,
+}
+
+impl Keyed for StreamBlock {
+    fn key(&self) -> &str {
+        &self.id
+    }
 }
 
 /// Messages in the order of their keys: new ones come last nearly always, so that a sorted list is the smallest thing
@@ -195,7 +208,7 @@ impl Say {
             shown: Vec::new(),
             moving: Vec::new(),
             dirty: Vec::new(),
-            stream_blocks: Vec::new(),
+            stream_blocks: Sorted::default(),
             epoch: None,
             states: 0,
             held: Vec::new(),
@@ -328,7 +341,7 @@ impl Say {
             for keys in [&mut self.shown, &mut self.moving, &mut self.held, &mut self.dirty] {
                 keys.clear();
             }
-            self.stream_blocks.clear();
+            self.stream_blocks = Sorted::default();
             self.spent = Spent::default();
             news.tell(Chunk::RemoveAll);
         }
@@ -347,8 +360,7 @@ impl Say {
         for keys in [&mut self.shown, &mut self.moving, &mut self.dirty] {
             drop_key(keys, key);
         }
-        let block = message.block.as_deref().and_then(|id| self.find_block(id).ok());
-        block.into_iter().for_each(|place| drop(self.stream_blocks.remove(place)));
+        message.block.iter().for_each(|id| drop(self.stream_blocks.remove(id)));
         if message.told == Some(true) {
             news.tell(Chunk::Remove { key: &rows::key_text(key), time: Some(key.0) });
         }
@@ -370,10 +382,6 @@ impl Say {
         }
     }
 
-    fn find_block(&self, id: &str) -> Result<usize, usize> {
-        self.stream_blocks.binary_search_by(|(known, _)| (**known).cmp(id))
-    }
-
     /// Takes a message; answers with its key, and whether it was no news but older than what is there. No key: a cap
     /// kept it out. `load`: it came with a whole state, which opened the chat or not.
     fn apply(&mut self, said: &Said<'_>, load: Option<bool>, news: &mut News<'_>) -> (Option<Key>, bool) {
@@ -382,9 +390,9 @@ impl Say {
         let counted = said.seq.is_some() || said.epoch.is_some();
         let block = said.value.get("streamBlockId").str().filter(|id| !id.is_empty()).map(JsonStr::text);
         let same_kind = |key: Key| self.messages.get(key).is_some_and(|message| message.kind == said.kind);
-        let known = block.as_deref().map(|id| self.find_block(id));
+        let known = block.as_deref().and_then(|id| self.stream_blocks.get(id)).map(|block| block.message);
         let key = match known {
-            Some(Ok(place)) => self.stream_blocks[place].1,
+            Some(key) => key,
             _ if counted && !same_kind(by_kind) => by_time,
             _ if !counted && same_kind(by_time) => by_time,
             _ => by_kind,
@@ -411,9 +419,9 @@ impl Say {
             }
             let mut message = Message { loaded: load == Some(true), ..Message::default() };
             message.take(said);
-            if let (Some(id), Some(Err(place))) = (block, known) {
+            if let Some(id) = block.filter(|_| known.is_none()) {
                 message.block = Some((*id).into());
-                self.stream_blocks.insert(place, ((*id).into(), key));
+                self.stream_blocks.get_or_insert(&id, || StreamBlock { id: (*id).into(), message: key });
             }
             self.messages.put(key, message);
         }
