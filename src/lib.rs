@@ -66,7 +66,7 @@ pub use limits::Limits;
 pub use op::{AppendField, OpBuffer, Patch, RowOp, RowSink};
 pub use present::{
     Answer, BlockEnd, BlockNumber, Cadence, ChatRows, Due, End, Options, RestoreError, Skip, StreamId, StreamOptions,
-    TaggedTools, ToolError, ToolRef, Turn, TurnBlock, TurnHost, TurnOptions, WaitId,
+    TaggedTools, ToolError, ToolRef, Turn, TurnBlock, TurnHost, TurnOptions, TurnStage, WaitId,
 };
 pub use row::{Changed, Fact, Facts, FieldNews, Panel, PanelName, PathStep, Row, RowId, RowKind, RowState, Tool, Word};
 pub use text::{CleanSink, Grammar, TagCleaner, TaggedArgs, TaggedParser, TaggedSink, Thoughts};

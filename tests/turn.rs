@@ -237,6 +237,62 @@ fn an_abort_comes_first_and_ends_what_waits() {
     assert!(!play.turn.settle(asked, Answer::Yes, &mut play.log));
     assert_eq!(play.turn.begin(TurnBlock::Text, &mut play.log), None);
     play.grow(0).complete().abort().said("");
+    play.turn.withdraw(0, "x", &mut play.log);
+    play.said("");
+}
+
+/// What was rejected and what was used is so for one message.
+#[test]
+fn the_next_message_is_another_turn() {
+    let mut play = Play::new(SERIAL);
+    play.whole(WRITES).answer(Answer::No).complete().said("show 0, show 0, approve 0, reject 0, ready");
+    assert!(play.turn.is_over());
+    // Block 1 is the end of the message.
+    play.whole(WRITES).said("show 2, show 2, approve 2");
+    assert!(!play.turn.is_over());
+    play.answer(Answer::Yes).answer(Answer::Yes).whole(WRITES).said("run 2, skip 3 Used").complete().said("ready");
+    play.open(TurnBlock::Text).said("show 5").complete().said("show 5, ready");
+}
+
+#[test]
+fn a_message_waits_for_the_one_before() {
+    let mut play = Play::new(SERIAL);
+    play.whole(WRITES).complete().said("show 0, show 0, approve 0").whole(READS).complete().said("");
+    play.answer(Answer::No).said("reject 0, ready, show 2, approve 2");
+    play.answer(Answer::No).said("reject 2, ready");
+}
+
+#[test]
+fn what_is_taken_back_does_not_run() {
+    let mut play = Play::new(PARALLEL);
+    play.whole(WRITES).whole(WRITES).open(WRITES).said("show 0, show 0, approve 0");
+    for block in [2, 1, 0] {
+        play.turn.withdraw(block, "gone", &mut play.log);
+    }
+    play.said("cancel, fail 0 gone, show 1, fail 1 gone, show 2").end(2, DONE).said("show 2, approve 2");
+    play.answer(Answer::Yes).said("run 2");
+    play.turn.withdraw(2, "gone", &mut play.log);
+    play.turn.withdraw(1, "gone", &mut play.log);
+    play.turn.withdraw(9, "gone", &mut play.log);
+    play.answer(Answer::Yes).complete().said("ready");
+    let mut play = Play::new(CHECKED);
+    play.whole(WRITES).said("show 0, show 0, checkpoint");
+    play.turn.withdraw(0, "gone", &mut play.log);
+    play.whole(WRITES).said("cancel, fail 0 gone, show 1, show 1, checkpoint");
+}
+
+#[test]
+fn a_message_that_goes_on_after_all_is_the_same_turn() {
+    let mut play = Play::new(PARALLEL);
+    play.turn.reopen();
+    play.whole(WRITES).answer(Answer::No).complete().said("show 0, show 0, approve 0, reject 0, ready");
+    play.turn.reopen();
+    assert!(!play.turn.is_over());
+    play.whole(WRITES).complete().said("skip 2 Rejected, ready");
+    let mut play = Play::new(PARALLEL);
+    play.whole(WRITES).complete().said("show 0, show 0, approve 0");
+    play.turn.reopen();
+    play.whole(WRITES).answer(Answer::No).said("reject 0, skip 1 Rejected").complete().said("ready");
 }
 
 #[test]
@@ -279,8 +335,12 @@ struct World {
     outcomes: Vec<Vec<&'static str>>,
     approved: Option<BlockNumber>,
     checkpoint: bool,
-    rejected: bool,
-    ready: u8,
+    /// The block after the last of each message that is complete.
+    ends_at: Vec<BlockNumber>,
+    complete: bool,
+    /// The messages of which a call was rejected.
+    rejected: Vec<usize>,
+    ready: usize,
     aborted: u8,
     wrong: Option<&'static str>,
 }
@@ -294,6 +354,7 @@ enum Question {
 
 impl World {
     fn outcome(&mut self, block: BlockNumber, outcome: &'static str) {
+        self.rests(block, "something comes to its end after the end");
         self.outcomes[block].push(outcome);
     }
 
@@ -301,17 +362,26 @@ impl World {
         if self.asked.replace((wait, question)).is_some() {
             self.wrong = Some("two things are waited for");
         }
-        if self.aborted > 0 || self.ready > 0 {
-            self.wrong = Some("something begins after the end");
+        if let Question::Approval(block) | Question::Run(block) = question {
+            self.rests(block, "something begins after the end");
+        }
+    }
+
+    /// The message of a block.
+    fn turn_of(&self, block: BlockNumber) -> usize {
+        self.ends_at.iter().filter(|end| **end <= block).count()
+    }
+
+    fn rests(&mut self, block: BlockNumber, wrong: &'static str) {
+        if self.aborted > 0 || self.turn_of(block) < self.ready {
+            self.wrong = Some(wrong);
         }
     }
 }
 
 impl TurnHost for World {
-    fn show(&mut self, _block: BlockNumber) {
-        if self.aborted > 0 || self.ready > 0 {
-            self.wrong = Some("something shows after the end");
-        }
+    fn show(&mut self, block: BlockNumber) {
+        self.rests(block, "something shows after the end");
     }
     fn skip(&mut self, block: BlockNumber, _why: Skip) {
         self.outcome(block, "skipped");
@@ -331,7 +401,7 @@ impl TurnHost for World {
     fn run(&mut self, block: BlockNumber, wait: WaitId) {
         self.outcome(block, "run");
         self.ask(wait, Question::Run(block));
-        if self.approved != Some(block) || self.rejected {
+        if self.approved != Some(block) || self.rejected.contains(&self.turn_of(block)) {
             self.wrong = Some("a call runs that was not approved, or after a rejection");
         }
         if self.ends[block] != Some(DONE) {
@@ -345,6 +415,9 @@ impl TurnHost for World {
     }
     fn ready(&mut self) {
         self.ready += 1;
+        if self.ready > self.ends_at.len() {
+            self.wrong = Some("a turn is ready before its message is complete, or twice");
+        }
     }
     fn aborted(&mut self) {
         self.aborted += 1;
@@ -356,19 +429,29 @@ enum Event {
     Begin(TurnBlock),
     Grow(BlockNumber),
     End(BlockNumber, BlockEnd),
+    Withdraw(BlockNumber),
     Complete,
     Answer(Answer),
     Abort,
 }
 
+/// Blocks of calls and text, and the ends of messages between them.
+const MOST_BLOCKS: usize = 4;
+
 fn events(world: &World) -> Vec<Event> {
     let mut events = vec![Event::Complete, Event::Abort];
-    if world.kinds.len() < 4 {
+    if world.kinds.len() < MOST_BLOCKS {
         events.extend([TurnBlock::Text, READS, WRITES].map(Event::Begin));
     }
-    for (block, end) in world.ends.iter().enumerate().filter(|(_, end)| end.is_none()) {
-        events.extend([Event::Grow(block), Event::End(block, DONE), Event::End(block, BlockEnd::Failed("bad"))]);
-        let _ = end;
+    for block in 0..world.ends.len() {
+        match world.ends[block] {
+            None => {
+                let ends = [DONE, BlockEnd::Failed("bad")].map(|end| Event::End(block, end));
+                events.extend([Event::Grow(block), ends[0], ends[1]]);
+            }
+            Some(DONE) if world.kinds[block] == WRITES => events.push(Event::Withdraw(block)),
+            Some(_) => {}
+        }
     }
     if world.asked.is_some() {
         events.extend([Answer::Yes, Answer::No, Answer::Failed].map(Event::Answer));
@@ -379,26 +462,41 @@ fn events(world: &World) -> Vec<Event> {
 fn happen(event: Event, turn: &mut Turn, world: &mut World) {
     match event {
         Event::Begin(block) => {
+            if world.aborted > 0 {
+                assert_eq!(turn.begin(block, world), None);
+                return;
+            }
             world.kinds.push(block);
             world.ends.push(None);
             world.outcomes.push(Vec::new());
-            if turn.begin(block, world).is_none() {
-                world.kinds.pop();
-                world.ends.pop();
-                world.outcomes.pop();
-            }
+            world.complete = false;
+            assert_eq!(turn.begin(block, world), Some(world.kinds.len() - 1));
         }
         Event::Grow(block) => turn.grow(block, world),
         Event::End(block, end) => {
-            if !turn.is_over() {
+            if world.aborted == 0 {
                 world.ends[block] = Some(end);
             }
             turn.end(block, end, world);
         }
+        Event::Withdraw(block) => {
+            let runs = world.asked.is_some_and(|(_, question)| question == Question::Run(block));
+            if !runs && world.aborted == 0 {
+                world.ends[block] = Some(BlockEnd::Failed("gone"));
+            }
+            turn.withdraw(block, "gone", world);
+        }
         Event::Complete => {
-            let over = turn.is_over();
-            for end in world.ends.iter_mut().filter(|end| end.is_none() && !over) {
-                *end = Some(BlockEnd::Failed("open"));
+            if !world.complete && world.aborted == 0 {
+                world.complete = true;
+                for end in world.ends.iter_mut().filter(|end| end.is_none()) {
+                    *end = Some(BlockEnd::Failed("open"));
+                }
+                // The end of a message has a number among its blocks.
+                world.kinds.push(TurnBlock::Text);
+                world.ends.push(Some(DONE));
+                world.outcomes.push(Vec::new());
+                world.ends_at.push(world.kinds.len());
             }
             turn.complete(world);
         }
@@ -407,7 +505,8 @@ fn happen(event: Event, turn: &mut Turn, world: &mut World) {
             match question {
                 Question::Checkpoint => world.checkpoint = answer == Answer::Yes,
                 Question::Approval(block) if answer == Answer::Yes => world.approved = Some(block),
-                Question::Approval(_) => world.rejected |= answer == Answer::No,
+                Question::Approval(block) if answer == Answer::No => world.rejected.push(world.turn_of(block)),
+                Question::Approval(_) => {}
                 Question::Run(_) => {}
             }
             if !turn.settle(wait, answer, world) {
@@ -424,19 +523,20 @@ fn happen(event: Event, turn: &mut Turn, world: &mut World) {
 #[track_caller]
 fn check(turn: &Turn, world: &World, options: TurnOptions, path: &[Event]) {
     assert_eq!(world.wrong, None, "{path:?}");
-    assert_eq!(turn.waits_for(), world.asked.map(|(wait, _)| wait), "the lock is not what is waited for: {path:?}");
-    assert!(world.ready + world.aborted <= 1, "ended twice: {path:?}");
-    let mut runs = 0;
+    let waits = turn.waits_for().map(|(wait, _)| wait);
+    assert_eq!(waits, world.asked.map(|(wait, _)| wait), "the lock is not what is waited for: {path:?}");
+    assert!(world.aborted <= 1, "aborted twice: {path:?}");
+    let mut runs = [0; MOST_BLOCKS + 9];
     for (block, outcomes) in world.outcomes.iter().enumerate() {
         assert!(outcomes.len() <= 1, "{block} came to two ends: {path:?}");
-        runs += usize::from(outcomes.as_slice() == ["run"]);
+        runs[world.turn_of(block)] += usize::from(outcomes.as_slice() == ["run"]);
         let is_call = matches!(world.kinds[block], TurnBlock::Tool { .. });
-        let handled = world.ready > 0 && is_call;
+        let handled = world.turn_of(block) < world.ready && is_call;
         assert!(!handled || outcomes.len() == 1, "{block} was never handled: {path:?}");
         let wrote = world.kinds[block] == WRITES && outcomes.as_slice() == ["run"];
         assert!(!wrote || !options.checkpoint || world.checkpoint, "{block} runs without the checkpoint: {path:?}");
     }
-    assert!(options.parallel || runs <= 1, "a second use: {path:?}");
+    assert!(options.parallel || runs.iter().all(|runs| *runs <= 1), "a second use: {path:?}");
 }
 
 /// Whatever happened, the end of the stream and the answers lead to ready, and an abort leads to rest.
@@ -451,6 +551,7 @@ fn check_end(turn: &Turn, world: &World, options: TurnOptions, path: &[Event]) {
         assert!(answers < 16, "it asks without end: {path:?}");
     }
     assert!(turn.is_over(), "never ready: {path:?}");
+    assert!(world.aborted > 0 || world.ready == world.ends_at.len(), "not ready once a turn: {path:?}");
     check(&turn, &world, options, path);
 }
 

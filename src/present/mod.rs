@@ -17,4 +17,4 @@ pub use saved::RestoreError;
 pub(crate) use schedule::HIDDEN_MILLIS;
 pub use schedule::{Cadence, Due};
 pub use tagged::TaggedTools;
-pub use turn::{Answer, BlockEnd, BlockNumber, Skip, Turn, TurnBlock, TurnHost, TurnOptions, WaitId};
+pub use turn::{Answer, BlockEnd, BlockNumber, Skip, Turn, TurnBlock, TurnHost, TurnOptions, TurnStage, WaitId};

@@ -96,7 +96,29 @@ pub struct TurnOptions {
     pub checkpoint: bool,
 }
 
-/// The presenter of one message.
+/// How far the call at hand is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TurnStage {
+    /// It waits for the checkpoint.
+    Checkpoint,
+    /// It waits for the user's leave.
+    Approval,
+    /// It runs.
+    Run,
+}
+
+impl TurnStage {
+    /// The name that JavaScript sees.
+    pub fn name(self) -> &'static str {
+        match self {
+            TurnStage::Checkpoint => "checkpoint",
+            TurnStage::Approval => "approval",
+            TurnStage::Run => "run",
+        }
+    }
+}
+
+/// The presenter of the messages of one stream, a turn each.
 ///
 /// ```
 /// use chatrows::{Answer, BlockEnd, BlockNumber, Skip, Turn, TurnBlock, TurnHost, TurnOptions, WaitId};
@@ -134,22 +156,29 @@ pub struct Turn {
     locked: Option<Waiting>,
     /// Something came while it was locked.
     pending: bool,
-    /// The last known block is handled.
-    ready: bool,
-    /// No block begins and none grows any more.
+    /// The first block of the message that is written.
+    first: BlockNumber,
+    /// No block of it begins and none grows any more.
     complete: bool,
-    rejected: bool,
-    used: bool,
+    flags: Flags,
+    /// As they were at the end of the turn before.
+    before: Flags,
     aborted: bool,
-    /// The host was told that all is handled.
-    told: bool,
     checkpoint: Checkpoint,
     waits: u32,
 }
 
+/// What the turn at hand has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+struct Flags {
+    rejected: bool,
+    used: bool,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct State {
-    block: TurnBlock,
+    /// None: here the message ends.
+    block: Option<TurnBlock>,
     end: Option<BlockEnd>,
     skipped: bool,
 }
@@ -157,15 +186,7 @@ struct State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Waiting {
     id: WaitId,
-    stage: Stage,
-}
-
-/// How far a call is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Stage {
-    Checkpoint,
-    Approval,
-    Run,
+    stage: TurnStage,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -187,25 +208,26 @@ impl Turn {
             index: 0,
             locked: None,
             pending: false,
-            ready: false,
+            first: 0,
             complete: false,
-            rejected: false,
-            used: false,
+            flags: Flags::default(),
+            before: Flags::default(),
             aborted: false,
-            told: false,
             checkpoint: if options.checkpoint { Checkpoint::Due } else { Checkpoint::Done },
             waits: 0,
         }
     }
 
-    /// A block begins. None after the turn's end.
+    /// A block begins: of the message that is written, or, if that is complete, of the next. None after an abort.
     pub fn begin(&mut self, block: TurnBlock, host: &mut impl TurnHost) -> Option<BlockNumber> {
-        if self.is_over() {
+        if self.aborted {
             return None;
         }
         let number = self.blocks.len();
-        self.blocks.push(State { block, end: None, skipped: false });
-        self.ready = false;
+        if std::mem::take(&mut self.complete) {
+            self.first = number;
+        }
+        self.blocks.push(State { block: Some(block), end: None, skipped: false });
         self.came(number, host);
         Some(number)
     }
@@ -228,23 +250,51 @@ impl Turn {
         }
     }
 
-    /// The stream ended: text that is open is what it is, a call that is open will never be one.
+    /// A call that was complete can run no more: what its wire said of it is taken back, or its row is gone. One that
+    /// runs goes on.
+    pub fn withdraw(&mut self, block: BlockNumber, code: &'static str, host: &mut impl TurnHost) {
+        let hand = self.index;
+        let Some(state) = self.blocks.get_mut(block).filter(|_| block >= hand && !self.aborted) else { return };
+        if block > hand || self.locked.is_none() {
+            state.end = state.end.map(|_| BlockEnd::Failed(code));
+        } else if let Some(waiting) = self.locked.take_if(|waiting| waiting.stage != TurnStage::Run) {
+            host.cancel(waiting.id);
+            host.fail(block, code);
+            self.index += 1;
+            self.present(host);
+        }
+    }
+
+    /// The message ended: text that is open is what it is, a call that is open will never be one.
     pub fn complete(&mut self, host: &mut impl TurnHost) {
-        if self.is_over() {
+        if self.aborted || self.complete {
             return;
         }
         self.complete = true;
-        for number in 0..self.blocks.len() {
+        for number in self.first..self.blocks.len() {
             let state = &mut self.blocks[number];
             if state.end.is_none() {
-                let is_tool = matches!(state.block, TurnBlock::Tool { .. });
+                let is_tool = matches!(state.block, Some(TurnBlock::Tool { .. }));
                 state.end = Some(if is_tool { BlockEnd::Failed("arguments-incomplete") } else { BlockEnd::Complete });
                 if self.options.concurrent {
                     host.show(number);
                 }
             }
         }
+        self.blocks.push(State { block: None, end: None, skipped: false });
         self.present(host);
+    }
+
+    /// The message that was complete goes on after all: its stream is read again.
+    pub fn reopen(&mut self) {
+        if !std::mem::take(&mut self.complete) {
+            return;
+        }
+        if self.index == self.blocks.len() {
+            self.flags = self.before;
+        } else {
+            self.blocks.pop();
+        }
     }
 
     /// The answer to what the host was asked for. False: nobody waits for it, or any more.
@@ -252,34 +302,33 @@ impl Turn {
         let Some(Waiting { stage, .. }) = self.locked.take_if(|waiting| waiting.id == wait) else { return false };
         let block = self.index;
         match (stage, answer) {
-            (Stage::Checkpoint, Answer::Yes) => {
+            (TurnStage::Checkpoint, Answer::Yes) => {
                 self.checkpoint = Checkpoint::Done;
-                self.wait(Stage::Approval, host);
+                self.wait(TurnStage::Approval, host);
                 return true;
             }
-            (Stage::Checkpoint, Answer::No | Answer::Failed) => {
+            (TurnStage::Checkpoint, Answer::No | Answer::Failed) => {
                 self.checkpoint = Checkpoint::Failed;
                 host.fail(block, "checkpoint-failed");
             }
-            (Stage::Approval, Answer::Yes) => {
-                self.wait(Stage::Run, host);
+            (TurnStage::Approval, Answer::Yes) => {
+                self.wait(TurnStage::Run, host);
                 return true;
             }
-            (Stage::Approval, Answer::No) => {
-                self.rejected = true;
+            (TurnStage::Approval, Answer::No) => {
+                self.flags.rejected = true;
                 host.reject(block);
             }
-            (Stage::Approval, Answer::Failed) => host.fail(block, "approval-failed"),
+            (TurnStage::Approval, Answer::Failed) => host.fail(block, "approval-failed"),
             // Its result, good or bad, is what the turn had to give.
-            (Stage::Run, _) => self.used = true,
+            (TurnStage::Run, _) => self.flags.used = true,
         }
-        if self.advance(true, host) {
-            self.present(host);
-        }
+        self.index += 1;
+        self.present(host);
         true
     }
 
-    /// Ends the turn: nothing runs, nothing waits, nothing more comes.
+    /// Ends it all: nothing runs, nothing waits, nothing more comes.
     pub fn abort(&mut self, host: &mut impl TurnHost) {
         if self.is_over() {
             return;
@@ -291,14 +340,34 @@ impl Turn {
         host.aborted();
     }
 
-    /// Whether the turn is over: ready or aborted.
+    /// Whether the turn is over, and no other began: ready or aborted.
     pub fn is_over(&self) -> bool {
-        self.aborted || self.told
+        self.aborted || self.complete && self.index == self.blocks.len()
     }
 
-    /// What is waited for, if a block is dispatched.
-    pub fn waits_for(&self) -> Option<WaitId> {
-        self.locked.map(|waiting| waiting.id)
+    /// Whether it was aborted.
+    pub fn is_aborted(&self) -> bool {
+        self.aborted
+    }
+
+    /// Whether no block of the message begins and none grows any more.
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// What is waited for, and for what of the block at hand, if that is dispatched.
+    pub fn waits_for(&self) -> Option<(WaitId, TurnStage)> {
+        self.locked.map(|waiting| (waiting.id, waiting.stage))
+    }
+
+    /// How the block ended; none while it is open.
+    pub fn ended(&self, block: BlockNumber) -> Option<BlockEnd> {
+        self.blocks.get(block)?.end
+    }
+
+    /// Whether the block is a call that was passed over.
+    pub fn is_skipped(&self, block: BlockNumber) -> bool {
+        self.blocks.get(block).is_some_and(|state| state.skipped)
     }
 
     /// The block that is presented: those before it are handled.
@@ -306,7 +375,7 @@ impl Turn {
         self.index
     }
 
-    /// How many blocks have begun.
+    /// How many blocks have begun, ends of messages among them.
     pub fn blocks(&self) -> usize {
         self.blocks.len()
     }
@@ -316,14 +385,14 @@ impl Turn {
         self.pending
     }
 
-    /// Whether the user has rejected a call.
+    /// Whether the user has rejected a call of the turn.
     pub fn is_rejected(&self) -> bool {
-        self.rejected
+        self.flags.rejected
     }
 
-    /// Whether a call has run.
+    /// Whether a call of the turn has run.
     pub fn is_used(&self) -> bool {
-        self.used
+        self.flags.used
     }
 
     fn came(&mut self, block: BlockNumber, host: &mut impl TurnHost) {
@@ -342,41 +411,46 @@ impl Turn {
             self.pending = true;
             return;
         }
-        loop {
-            self.pending = false;
-            let Some(state) = self.blocks.get(self.index).copied() else {
-                // Nothing is there yet, or nothing more comes.
-                if self.complete {
-                    self.ready = true;
+        self.pending = false;
+        // Out of bounds is normal.
+        while let Some(state) = self.blocks.get(self.index).copied() {
+            match state.block {
+                // All of the message is handled.
+                None => {
+                    self.before = std::mem::take(&mut self.flags);
+                    host.ready();
                 }
-                return self.tell(host);
-            };
-            if !self.dispatch(state, host) {
-                return;
+                Some(block) => {
+                    if !self.dispatch(state, block, host) || state.end.is_none() && self.skips().is_none() {
+                        return;
+                    }
+                }
             }
-            if !self.advance(state.end.is_some(), host) {
-                return;
-            }
+            self.index += 1;
+        }
+    }
+
+    /// Why nothing more of the turn is presented, if that is so.
+    fn skips(&self) -> Option<Skip> {
+        match () {
+            () if self.flags.rejected => Some(Skip::Rejected),
+            () if self.flags.used && !self.options.parallel => Some(Skip::Used),
+            () => None,
         }
     }
 
     /// Shows or runs the block at hand. False: it waits.
-    fn dispatch(&mut self, state: State, host: &mut impl TurnHost) -> bool {
-        let skip = match () {
-            () if self.rejected => Some(Skip::Rejected),
-            () if self.used && !self.options.parallel => Some(Skip::Used),
-            () => None,
-        };
-        let TurnBlock::Tool { read_only } = state.block else {
+    fn dispatch(&mut self, state: State, block: TurnBlock, host: &mut impl TurnHost) -> bool {
+        let skip = self.skips();
+        let TurnBlock::Tool { read_only } = block else {
             if skip.is_none() || self.options.concurrent {
                 host.show(self.index);
             }
             return true;
         };
         if let Some(why) = skip {
-            if !std::mem::replace(&mut self.blocks[self.index].skipped, true) {
-                host.skip(self.index, why);
-            }
+            self.blocks[self.index].skipped = true;
+            host.skip(self.index, why);
             return true;
         }
         host.show(self.index);
@@ -389,48 +463,24 @@ impl Turn {
             Some(BlockEnd::Complete) => {}
         }
         match self.checkpoint {
-            Checkpoint::Due if !read_only => self.wait(Stage::Checkpoint, host),
+            Checkpoint::Due if !read_only => self.wait(TurnStage::Checkpoint, host),
             Checkpoint::Failed if !read_only => {
                 host.fail(self.index, "checkpoint-failed");
                 return true;
             }
-            _ => self.wait(Stage::Approval, host),
+            _ => self.wait(TurnStage::Approval, host),
         }
         false
     }
 
-    fn wait(&mut self, stage: Stage, host: &mut impl TurnHost) {
+    fn wait(&mut self, stage: TurnStage, host: &mut impl TurnHost) {
         self.waits += 1;
         let id = WaitId(self.waits);
         self.locked = Some(Waiting { id, stage });
         match stage {
-            Stage::Checkpoint => host.checkpoint(id),
-            Stage::Approval => host.approve(self.index, id),
-            Stage::Run => host.run(self.index, id),
-        }
-    }
-
-    /// Goes on to the next block, if the one at hand has `ended`, or nothing of it can show any more. True: there is
-    /// something to present.
-    fn advance(&mut self, ended: bool, host: &mut impl TurnHost) -> bool {
-        if !(ended || self.rejected || self.used && !self.options.parallel) {
-            return self.pending;
-        }
-        if self.index + 1 == self.blocks.len() {
-            self.ready = true;
-        }
-        self.index += 1;
-        let more = self.index < self.blocks.len() || self.pending;
-        if !more {
-            self.tell(host);
-        }
-        more
-    }
-
-    fn tell(&mut self, host: &mut impl TurnHost) {
-        if self.ready && self.complete && !self.told {
-            self.told = true;
-            host.ready();
+            TurnStage::Checkpoint => host.checkpoint(id),
+            TurnStage::Approval => host.approve(self.index, id),
+            TurnStage::Run => host.run(self.index, id),
         }
     }
 }
