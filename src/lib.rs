@@ -65,8 +65,9 @@ pub use fault::{Fault, Tally};
 pub use limits::Limits;
 pub use op::{AppendField, OpBuffer, Patch, RowOp, RowSink};
 pub use present::{
-    Answer, BlockEnd, BlockNumber, Cadence, ChatRows, Due, End, Options, RestoreError, Skip, StreamId, StreamOptions,
-    TaggedTools, ToolError, ToolRef, Turn, TurnBlock, TurnHost, TurnOptions, TurnStage, WaitId,
+    Answer, Asked, BlockEnd, BlockNumber, Cadence, ChatRows, Driver, Due, End, Options, Outcome, RestoreError,
+    RunTools, Skip, StreamId, StreamOptions, TaggedTools, ToolCall, ToolError, ToolFuture, ToolHost, ToolOutput,
+    ToolRef, Turn, TurnBlock, TurnHost, TurnOptions, TurnStage, WaitId,
 };
 pub use row::{Changed, Fact, Facts, FieldNews, Panel, PanelName, PathStep, Row, RowId, RowKind, RowState, Tool, Word};
 pub use text::{CleanSink, Grammar, TagCleaner, TaggedArgs, TaggedParser, TaggedSink, Thoughts};

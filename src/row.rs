@@ -328,6 +328,18 @@ pub(crate) fn error(message: &str, code: Option<&str>, retryable: Option<bool>) 
     })
 }
 
+/// What the user is asked before a call runs, and what was chosen if anything was.
+pub(crate) fn approval(chosen: Option<&str>) -> Raw {
+    Raw::written(|json| {
+        json.object(|json| {
+            json.key("options").raw(r#"[{"id":"approve","kind":"allow_once"},{"id":"reject","kind":"reject_once"}]"#);
+            if let Some(chosen) = chosen {
+                json.key("chosen").string(chosen);
+            }
+        });
+    })
+}
+
 /// One object in an array: its members are strings.
 pub(crate) fn list_of_one(members: &[(&str, &str)]) -> Raw {
     Raw::written(|json| {

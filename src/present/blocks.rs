@@ -9,6 +9,7 @@ use crate::present::call_reader::CallReader;
 use crate::present::named::Named;
 use crate::present::rows::{Rows, place_of};
 use crate::present::tagged::{Tagged, TaggedTools};
+use crate::present::turns::{RunTools, Turns};
 use crate::row::{Changed, Fact, Row, RowId, RowKind, RowState, error, list_of_one, message};
 use crate::text::{Grammar, common_prefix};
 
@@ -53,6 +54,10 @@ pub(crate) struct Blocks {
     pub tagged: Option<Box<Tagged>>,
     /// Calls of this message that were.
     tagged_calls: Vec<usize>,
+    /// How its calls are run from here, if they are.
+    pub turns: Option<Box<Turns>>,
+    /// The message ended since the turns were looked after.
+    turn_over: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -125,9 +130,25 @@ pub(crate) struct Stage<'a> {
 }
 
 impl Blocks {
-    pub fn new(parent: Option<RowId>, tagged_tools: Option<TaggedTools>) -> Self {
+    pub fn new(parent: Option<RowId>, tagged_tools: Option<TaggedTools>, run_tools: Option<RunTools>) -> Self {
         let tagged = tagged_tools.map(|tools| Box::new(Tagged::new(tools)));
-        Blocks { parent, tagged, ..Blocks::default() }
+        let turns = run_tools.map(|tools| Box::new(Turns::new(tools, tagged.is_none())));
+        Blocks { parent, tagged, turns, ..Blocks::default() }
+    }
+
+    /// A row began or came to another state: the presenter is told.
+    pub(super) fn note(&mut self, row: RowId) {
+        if let Some(turns) = &mut self.turns {
+            turns.note(row);
+        }
+    }
+
+    /// Lets the presenter see what a chunk brought. `over`: nothing more comes.
+    pub fn attend(&mut self, over: bool, stage: &mut Stage<'_>) {
+        let over = std::mem::take(&mut self.turn_over) || over;
+        if let Some(turns) = &mut self.turns {
+            turns.attend(over, stage);
+        }
     }
 
     /// Rows that are streaming or preparing.
@@ -201,6 +222,8 @@ impl Blocks {
         self.named.restart();
         self.tagged.iter_mut().for_each(|tagged| tagged.restart());
         self.tagged_calls.clear();
+        self.turn_over = false;
+        self.turns.iter_mut().for_each(|turns| turns.restart());
         for call in &mut self.call_blocks {
             call.seen = 0;
             (call.gaps, call.ended) = (0, false);
@@ -227,6 +250,7 @@ impl Blocks {
                 if !self.choices.is_empty() || self.errored {
                     self.end_open(RowState::Interrupted, stage);
                     self.message += 1;
+                    self.turn_over = true;
                 }
                 let whole = self.finish_tagged(None, stage);
                 self.in_message = 0;
@@ -284,6 +308,7 @@ impl Blocks {
             Chunk::Source { choice, url, title } => self.source(choice, url, title, stage),
             Chunk::Error { message, code, retryable } => {
                 let ended = self.end_open(RowState::Interrupted, stage);
+                self.turn_over = true;
                 self.errored = true;
                 self.failed = true;
                 ended.and(self.aside(0, BlockKind::Error, Fact::Error, error(message, code, retryable), stage))
@@ -366,6 +391,8 @@ impl Blocks {
     /// The user stopped the stream: whatever is not at its end is cancelled, calls that wait among it. A reason is
     /// kept as the rows' `meta.reason`.
     pub fn cancel(&mut self, reason: Option<&str>, stage: &mut Stage<'_>) {
+        // Before anything else comes to its end, which would let the next one begin.
+        self.turns.iter_mut().for_each(|turns| turns.abort(stage));
         let unended: Vec<RowId> = self.history.iter().map(|block| block.row).chain(self.named.rows()).collect();
         for id in unended {
             let state = stage.rows.get(id).map(|row| row.state);
@@ -420,6 +447,7 @@ impl Blocks {
             (Some(true) | None, false) | (None, true) => self.forget_open(id),
             _ => {}
         }
+        self.note(id);
         let now = stage.now;
         stage.rows.change(id, |row| {
             row.state = state;
@@ -466,7 +494,7 @@ impl Blocks {
         }
         let (parent, now) = (self.parent, stage.now);
         let key = self.message_id.as_ref().map(|id| [id, ":", &position.to_string()].concat().into_boxed_str());
-        let added = stage.rows.add(row_kind, state, &mut |row| {
+        let fill = &mut |row: &mut Row| {
             row.parent = parent;
             row.key = key.clone();
             row.started_at = Some(now);
@@ -475,11 +503,17 @@ impl Blocks {
                 row.facts.set(Fact::Meta, Some(member("choice", |json| json.number(u64::from(choice)))));
             }
             fill(row);
-        });
+        };
+        let held = self.turns.as_ref().is_some_and(|turns| turns.holds());
+        let added = match held {
+            true => stage.rows.add_held(row_kind, state, fill),
+            false => stage.rows.add(row_kind, state, fill),
+        };
         let Some(row) = added else { return (None, Effect::Refused(Refusal::Rows)) };
         if state.is_open() {
             self.open.push(row);
         }
+        self.note(row);
         self.history.push(Block { message: self.message, choice, kind, row });
         (Some(row), Effect::Changed)
     }
@@ -824,6 +858,7 @@ impl Blocks {
         let whole = self.finish_tagged(Some(index), stage);
         let place = self.choice(index);
         let again = std::mem::replace(&mut self.choices[place].finished, true);
+        self.turn_over |= self.choices.iter().all(|choice| choice.finished);
         let mut effect = whole.and(self.show_waiting_sources(place, stage));
         let cut = matches!(finish, Finish::Length | Finish::Filtered);
         if let Some(Speech { row: Some(row), seen, cut: capped, .. }) = self.choices[place].speech {

@@ -13,6 +13,8 @@ use crate::present::rows::Rows;
 use crate::present::saved::{self, RestoreError, Unclaimed};
 use crate::present::schedule::{Cadence, Due, due};
 use crate::present::tagged::TaggedTools;
+use crate::present::turn::WaitId;
+use crate::present::turns::{Asked, Outcome, RunTools, Turns, end_call};
 use crate::row::{Changed, Fact, Panel, PanelName, Row, RowId, RowKind, RowState};
 use crate::wire::{Format, Input, StreamSink};
 
@@ -34,11 +36,14 @@ pub struct StreamOptions {
     pub parent: Option<RowId>,
     /// Calls are written as tags in its text.
     pub tagged_tools: Option<TaggedTools>,
+    /// Its calls are run one after the other, each when its turn has come: see [`ChatRows::take_asked`]. None: the
+    /// host runs what is pending as it likes. The calls of `say` are run by the other side, and never here.
+    pub run_tools: Option<RunTools>,
 }
 
 impl From<Format> for StreamOptions {
     fn from(format: Format) -> Self {
-        StreamOptions { format, parent: None, tagged_tools: None }
+        StreamOptions { format, parent: None, tagged_tools: None, run_tools: None }
     }
 }
 
@@ -142,6 +147,8 @@ pub struct ChatRows {
     /// What the user said here and no wire has repeated yet.
     unechoed: Vec<RowId>,
     unclaimed: Unclaimed,
+    /// What the outside world was not told of yet.
+    asked: Vec<(StreamId, Asked)>,
     now: u64,
     last_drain: u64,
     ops: u64,
@@ -186,6 +193,14 @@ struct Presenter<'a> {
 
 impl ChunkSink for Presenter<'_> {
     fn chunk(&mut self, chunk: Chunk<'_>) -> Effect {
+        let effect = self.take(chunk);
+        self.blocks.attend(false, &mut self.stage);
+        effect
+    }
+}
+
+impl Presenter<'_> {
+    fn take(&mut self, chunk: Chunk<'_>) -> Effect {
         match chunk {
             Chunk::Usage(usage) => show_usage(usage, self.panels),
             Chunk::User { id, text } => self.user(id, text),
@@ -224,6 +239,7 @@ impl StreamSink for Presenter<'_> {
 
     fn fail(&mut self, message: &str, code: &str, retryable: Option<bool>) {
         self.blocks.fail(message, code, retryable, &mut self.stage);
+        self.blocks.attend(true, &mut self.stage);
     }
 
     fn gap(&mut self) {
@@ -320,6 +336,7 @@ impl ChatRows {
             faults: FaultLog::new(options.limits.faults),
             unechoed: Vec::new(),
             unclaimed: Unclaimed::default(),
+            asked: Vec::new(),
             now: 0,
             last_drain: 0,
             ops: 0,
@@ -387,7 +404,7 @@ impl ChatRows {
             input: None,
             format: options.format,
             tally: Tally::default(),
-            blocks: Blocks::new(options.parent, options.tagged_tools),
+            blocks: Blocks::new(options.parent, options.tagged_tools, options.run_tools),
             end: None,
             last_news: self.now,
             quiet: false,
@@ -457,6 +474,7 @@ impl ChatRows {
             }
             presenter.blocks.end_open(RowState::Interrupted, &mut presenter.stage);
             presenter.blocks.end_named(RowState::Interrupted, &mut presenter.stage);
+            presenter.blocks.attend(true, &mut presenter.stage);
             complete || (input.is_done() && presenter.blocks.is_empty())
         });
         let end = if done { End::Done } else { End::Interrupted };
@@ -490,13 +508,22 @@ impl ChatRows {
     /// assert!(chat.rows_json().contains(r#""meta":{"reason":"the user left"}"#));
     /// ```
     pub fn abort_because(&mut self, stream: StreamId, reason: Option<&str>) -> End {
-        if let Some(end) = self.end(stream) {
-            return end;
+        let end = self.end(stream);
+        // What its calls do goes on after the stream's end.
+        if end.is_some() && self.is_turn_over(stream) != Some(false) {
+            return end.unwrap_or(End::Cancelled);
         }
         self.with(stream.index(), |input, presenter| {
-            input.abort(presenter);
+            if end.is_none() {
+                input.abort(presenter);
+            }
             presenter.blocks.cancel(reason, &mut presenter.stage);
         });
+        if let Some(end) = end {
+            self.streams[stream.index()].let_go();
+            self.show_activity();
+            return end;
+        }
         self.close(stream, End::Cancelled)
     }
 
@@ -662,7 +689,9 @@ impl ChatRows {
         title: Option<&str>,
     ) -> Result<(), ToolError> {
         let id = self.tool(call, &[RowState::Pending, RowState::Running])?;
-        self.set_output(id, output);
+        if let Some(output) = output {
+            self.rows.replace_output(id, output, 0);
+        }
         if let Some(text) = append {
             self.rows.append_output(id, text);
         }
@@ -695,33 +724,9 @@ impl ChatRows {
     pub fn tool_result(&mut self, call: ToolRef<'_>, output: Option<&str>, is_error: bool) -> Result<(), ToolError> {
         let ended = [RowState::Pending, RowState::Running, RowState::Done, RowState::Failed, RowState::Cancelled];
         let id = self.tool(call, &ended)?;
-        self.set_output(id, output);
-        let now = self.now;
-        self.rows.change(id, |row| {
-            let mut changed = Changed::NONE;
-            if let Some(tool) = row.tool.as_deref_mut() {
-                let is_error = is_error.then_some(true);
-                if std::mem::replace(&mut tool.is_error, is_error) != is_error {
-                    changed.add(Changed::IS_ERROR);
-                }
-            }
-            let state = if is_error { RowState::Failed } else { RowState::Done };
-            if row.state != RowState::Cancelled && row.state != state {
-                row.state = state;
-                row.ended_at = Some(now);
-                changed.add(Changed::STATE);
-                changed.add(Changed::ENDED_AT);
-            }
-            changed
-        });
+        end_call(id, output, is_error, &mut self.rows, self.now);
         self.show_activity();
         Ok(())
-    }
-
-    fn set_output(&mut self, id: RowId, output: Option<&str>) {
-        if let Some(output) = output {
-            self.rows.replace_output(id, output, 0);
-        }
     }
 
     /// The call's row, if its arguments were complete and it is in one of these states.
@@ -880,7 +885,11 @@ impl ChatRows {
     /// assert_eq!(chat.rows().count(), 0);
     /// ```
     pub fn truncate_from(&mut self, id: RowId) -> bool {
-        self.rows.truncate_from(id)
+        let known = self.rows.truncate_from(id);
+        for number in 1..=self.streams.len() as u32 {
+            self.turn(StreamId(number), Turns::check);
+        }
+        known
     }
 
     /// Aborts all streams and removes everything. Row ids go on.
@@ -895,7 +904,7 @@ impl ChatRows {
     /// assert_eq!(chat.add_user("two").unwrap().get(), 2); // an id is never used again
     /// ```
     pub fn reset(&mut self) {
-        for index in self.live.clone() {
+        for index in 0..self.streams.len() {
             self.abort(StreamId(index as u32 + 1));
         }
         self.rows.clear();
@@ -903,6 +912,58 @@ impl ChatRows {
         self.unechoed.clear();
         self.unclaimed = Unclaimed::default();
         self.show_activity();
+    }
+
+    /// What the outside world is asked for since this was last called, in order: runs of calls, the user's leave, the
+    /// checkpoint. Only streams with [`StreamOptions::run_tools`] ask. Look after each push, finish, abort and answer.
+    ///
+    /// ```
+    /// use chatrows::{Asked, ChatRows, Format, Options, Outcome, RowState, RunTools, StreamOptions, TaggedTools};
+    /// let mut chat = ChatRows::new(Options::default());
+    /// let (tagged_tools, run_tools) = (Some(TaggedTools::default()), Some(RunTools::default()));
+    /// let stream = chat.stream(StreamOptions { tagged_tools, run_tools, ..Format::ApiStream.into() });
+    /// chat.push_message(stream, r#"{"type":"text","text":"<read_file><path>a</path></read_file>"}"#);
+    /// let asked: Vec<_> = chat.take_asked().collect();
+    /// let [(_, Asked::Run(wait, row))] = asked[..] else { panic!("{asked:?}") };
+    /// assert_eq!(chat.args(row).as_deref(), Some(r#"{"path":"a"}"#));
+    /// chat.settle(stream, wait, Outcome::Ended { output: Some("hello"), is_error: false });
+    /// chat.finish(stream);
+    /// assert_eq!(chat.row(row).unwrap().state, RowState::Done);
+    /// assert_eq!(chat.take_asked().next(), Some((stream, Asked::Ready)));
+    /// ```
+    pub fn take_asked(&mut self) -> std::vec::IntoIter<(StreamId, Asked)> {
+        std::mem::take(&mut self.asked).into_iter()
+    }
+
+    /// The outside world's answer to what a stream asked for. False: nobody waits for it any more, or it was answered.
+    pub fn settle(&mut self, stream: StreamId, wait: WaitId, outcome: Outcome<'_>) -> bool {
+        let settled = self.turn(stream, |turns, stage| turns.settle(wait, outcome, stage)).unwrap_or(false);
+        self.show_activity();
+        settled
+    }
+
+    /// Whether this is what the stream waits for right now.
+    pub fn is_waiting(&self, stream: StreamId, wait: WaitId) -> bool {
+        self.turns(stream).is_some_and(|turns| turns.waits_for() == Some(wait))
+    }
+
+    /// Whether all calls and texts of the stream are handled that have come, or it was aborted. None where
+    /// [`StreamOptions::run_tools`] is none.
+    pub fn is_turn_over(&self, stream: StreamId) -> Option<bool> {
+        self.turns(stream).map(Turns::is_over)
+    }
+
+    /// Whether the stream was aborted before its turn was over.
+    pub fn is_turn_aborted(&self, stream: StreamId) -> bool {
+        self.turns(stream).is_some_and(Turns::is_aborted)
+    }
+
+    /// Where the presenter of the stream's calls stands: an object with the properties of the TypeScript interface
+    /// `TurnState`, as JSON. None where [`StreamOptions::run_tools`] is none.
+    pub fn turn_json(&self, stream: StreamId) -> Option<String> {
+        let mut json = JsonWriter::default();
+        self.turns(stream)?.write_json(&mut json);
+        Some(json.into_string())
     }
 
     /// Writes what changed since the last drain. True if there was anything.
@@ -979,6 +1040,18 @@ impl ChatRows {
         }
     }
 
+    fn turns(&self, stream: StreamId) -> Option<&Turns> {
+        self.streams[stream.index()].blocks.turns.as_deref()
+    }
+
+    fn turn<T>(&mut self, stream: StreamId, act: impl FnOnce(&mut Turns, &mut Stage<'_>) -> T) -> Option<T> {
+        let turns = self.streams[stream.index()].blocks.turns.as_deref_mut()?;
+        let mut stage = Stage { rows: &mut self.rows, limits: &self.options.limits, now: self.now };
+        let answer = act(turns, &mut stage);
+        self.asked.extend(turns.asked.drain(..).map(|asked| (stream, asked)));
+        Some(answer)
+    }
+
     fn with<T>(&mut self, index: usize, act: impl FnOnce(&mut Input, &mut Presenter<'_>) -> T) -> T {
         let Stream { input, format, tally, blocks, end, .. } = &mut *self.streams[index];
         let input = input.get_or_insert_with(|| Input::boxed(*format, &self.options.limits, *tally, end.is_some()));
@@ -991,7 +1064,11 @@ impl ChatRows {
             unclaimed: &mut self.unclaimed,
             stage: Stage { rows: &mut self.rows, limits: &self.options.limits, now: self.now },
         };
-        act(input, &mut presenter)
+        let answer = act(input, &mut presenter);
+        if let Some(turns) = &mut blocks.turns {
+            self.asked.extend(turns.asked.drain(..).map(|asked| (StreamId(index as u32 + 1), asked)));
+        }
+        answer
     }
 
     fn show_activity(&mut self) {

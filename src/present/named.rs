@@ -140,6 +140,7 @@ impl Blocks {
                 if let Some((id, _)) = known {
                     stage.rows.remove(id);
                     self.forget_open(id);
+                    self.note(id);
                 }
                 let id = match added {
                     Ok(id) => id,
@@ -171,7 +172,8 @@ impl Blocks {
                 &failed
             }
         };
-        effect = effect.and(stage.rows.change(id, |row| set_properties(row, block)));
+        let runs = self.turns.is_some();
+        effect = effect.and(stage.rows.change(id, |row| set_properties(row, block, runs)));
         effect.and(self.set_named_state(id, block.state, stage))
     }
 
@@ -195,6 +197,7 @@ impl Blocks {
         let shown = stage.rows.get(row).is_some();
         stage.rows.remove(row);
         self.forget_open(row);
+        self.note(row);
         if shown { Effect::Changed } else { Effect::None }
     }
 
@@ -204,7 +207,10 @@ impl Blocks {
             return Effect::None;
         }
         let named = std::mem::take(&mut self.named);
-        named.rows().for_each(|row| self.forget_open(row));
+        for row in named.rows() {
+            self.forget_open(row);
+            self.note(row);
+        }
         stage.rows.remove_all(named.rows());
         Effect::Changed
     }
@@ -306,7 +312,9 @@ fn is_start(block: &Block<'_>, seen: usize, id: RowId, stage: &Stage<'_>) -> boo
 }
 
 /// Sets what is neither text nor state; answers with what was another before.
-fn set_properties(row: &mut Row, block: &Block<'_>) -> Changed {
+///
+/// `runs`: calls are run from here, and what the user was asked before them and said is no word of the wire's.
+fn set_properties(row: &mut Row, block: &Block<'_>, runs: bool) -> Changed {
     let mut changed = Changed::NONE;
     let mut note = |differs: bool, property: Changed| {
         if differs {
@@ -317,6 +325,9 @@ fn set_properties(row: &mut Row, block: &Block<'_>) -> Changed {
     note(put(&mut row.bytes, &bytes), Changed::BYTES);
     for fact in Fact::ALL {
         let said = block.facts.iter().find(|(said, _)| said == fact).map(|(_, value)| value);
+        if said.is_none() && runs && matches!(fact, Fact::Permission | Fact::Message | Fact::Error) {
+            continue;
+        }
         note(row.facts.raw(*fact) != said && row.facts.set(*fact, said.cloned()), Changed::FACTS);
     }
     if let (Some(tool), Some(said)) = (row.tool.as_deref_mut(), &block.tool) {

@@ -23,6 +23,8 @@ pub(crate) struct Rows {
     reset: bool,
     /// Rows not shown yet that stand before others.
     scattered: Vec<RowId>,
+    /// Rows that wait for their place in the list: they grow, and nobody is told of them.
+    held: Vec<RowId>,
     limits: Limits,
     /// A row appeared or ended since the last drain.
     urgent: bool,
@@ -39,6 +41,7 @@ struct Slot {
     changed: Changed,
     marked: bool,
     is_shown: bool,
+    is_held: bool,
     /// What was last shown of the row, while the row may be another.
     shown: Option<Box<Shown>>,
 }
@@ -117,6 +120,7 @@ impl Rows {
             removed: Vec::new(),
             reset: false,
             scattered: Vec::new(),
+            held: Vec::new(),
             limits: *limits,
             urgent: false,
             full: [false; 2],
@@ -160,7 +164,14 @@ impl Rows {
         }
         self.keep_ids(u64::from(id.get()));
         let slot = self.slots.get_mut(id.index()).filter(|slot| slot.is_none())?;
-        *slot = Some(Box::new(Slot { row, changed: Changed::NONE, marked: true, is_shown: false, shown: None }));
+        *slot = Some(Box::new(Slot {
+            row,
+            changed: Changed::NONE,
+            marked: true,
+            is_shown: false,
+            is_held: false,
+            shown: None,
+        }));
         self.order.push(id);
         self.marked.push(id);
         Some(())
@@ -198,11 +209,7 @@ impl Rows {
         state: RowState,
         fill: &mut dyn FnMut(&mut Row),
     ) -> Option<RowId> {
-        if self.len() >= self.limits.rows {
-            self.note_cap(0, CAPS[0], self.limits.rows);
-            return None;
-        }
-        let id = self.push(kind, state, fill)?;
+        let id = self.add_capped(kind, state, fill)?;
         // What comes out of its order is rarely far from its place.
         if let Some(place) = before.and_then(|before| place_of(&self.order, before)) {
             self.order.pop();
@@ -210,6 +217,43 @@ impl Rows {
             self.scattered.push(id);
         }
         Some(id)
+    }
+
+    /// Adds a row that is not in the list before [`Rows::release`] puts it at the end.
+    pub fn add_held(&mut self, kind: RowKind, state: RowState, fill: &mut dyn FnMut(&mut Row)) -> Option<RowId> {
+        let id = self.add_capped(kind, state, fill)?;
+        self.order.pop();
+        self.marked.pop();
+        if let Some(slot) = self.slots.get_mut(id.index()).and_then(Option::as_deref_mut) {
+            (slot.is_held, slot.marked) = (true, false);
+        }
+        self.held.push(id);
+        Some(id)
+    }
+
+    /// Puts a row that was held at the end of the list.
+    pub fn release(&mut self, id: RowId) {
+        let slot = self.slots.get_mut(id.index()).and_then(Option::as_deref_mut);
+        if let Some(slot) = slot.filter(|slot| slot.is_held) {
+            (slot.is_held, slot.marked) = (false, true);
+            self.held.retain(|held| *held != id);
+            self.order.push(id);
+            self.marked.push(id);
+            self.urgent = true;
+        }
+    }
+
+    /// Whether the row waits for its place.
+    pub fn is_held(&self, id: RowId) -> bool {
+        self.slots.get(id.index()).and_then(Option::as_deref).is_some_and(|slot| slot.is_held)
+    }
+
+    fn add_capped(&mut self, kind: RowKind, state: RowState, fill: &mut dyn FnMut(&mut Row)) -> Option<RowId> {
+        if self.len() + self.held.len() >= self.limits.rows {
+            self.note_cap(0, CAPS[0], self.limits.rows);
+            return None;
+        }
+        self.push(kind, state, fill)
     }
 
     /// Says once that open blocks are at their cap.
@@ -248,6 +292,7 @@ impl Rows {
             changed: Changed::NONE,
             marked: true,
             is_shown: false,
+            is_held: false,
             shown: None,
         })));
         self.order.push(id);
@@ -260,7 +305,7 @@ impl Rows {
     fn slot(&mut self, id: RowId) -> Option<&mut Slot> {
         let slot = self.slots.get_mut(id.index())?.as_deref_mut()?;
         slot.remember();
-        if !std::mem::replace(&mut slot.marked, true) {
+        if !slot.is_held && !std::mem::replace(&mut slot.marked, true) {
             self.marked.push(id);
         }
         Some(slot)
@@ -462,7 +507,9 @@ impl Rows {
 
     /// Removes the row.
     pub fn remove(&mut self, id: RowId) {
-        if let Some(place) = place_of(&self.order, id) {
+        if !self.is_held(id)
+            && let Some(place) = place_of(&self.order, id)
+        {
             self.order.remove(place);
         }
         self.forget(id);
@@ -474,11 +521,13 @@ impl Rows {
         self.order.retain(|id| self.slots.get(id.index()).is_some_and(Option::is_some));
     }
 
-    /// Removes the row and all after it.
+    /// Removes the row and all after it, those that wait for their place among them.
     pub fn truncate_from(&mut self, id: RowId) -> bool {
         let place = self.order.iter().position(|known| *known == id);
-        for id in place.map(|place| self.order.split_off(place)).into_iter().flatten() {
-            self.forget(id);
+        if let Some(place) = place {
+            let mut gone = self.order.split_off(place);
+            gone.append(&mut self.held);
+            gone.into_iter().for_each(|id| self.forget(id));
         }
         self.full = [false; 2];
         place.is_some()
@@ -486,7 +535,11 @@ impl Rows {
 
     fn forget(&mut self, id: RowId) {
         let slot = self.slots.get_mut(id.index()).and_then(Option::take);
-        if slot.is_some_and(|slot| slot.is_shown) {
+        let Some(slot) = slot else { return };
+        if slot.is_held {
+            self.held.retain(|held| *held != id);
+        }
+        if slot.is_shown {
             self.removed.push(id);
         }
     }
@@ -497,6 +550,7 @@ impl Rows {
             *slot = None;
         }
         self.order.clear();
+        self.held.clear();
         self.removed.clear();
         self.full = [false; 2];
         self.reset = true;

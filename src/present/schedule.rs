@@ -11,6 +11,13 @@ pub enum Cadence {
     Millis(u32),
 }
 
+impl Cadence {
+    /// Where drawing is cheap: the page runs beside the extension.
+    pub const LOCAL: Cadence = Cadence::Millis(40);
+    /// Where each message travels: the extension runs on another machine.
+    pub const REMOTE: Cadence = Cadence::Millis(90);
+}
+
 /// When the page should drain next.
 ///
 /// ```

@@ -180,7 +180,7 @@ struct State {
     /// None: here the message ends.
     block: Option<TurnBlock>,
     end: Option<BlockEnd>,
-    skipped: bool,
+    skipped: Option<Skip>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -227,9 +227,16 @@ impl Turn {
         if std::mem::take(&mut self.complete) {
             self.first = number;
         }
-        self.blocks.push(State { block: Some(block), end: None, skipped: false });
+        self.blocks.push(State { block: Some(block), end: None, skipped: None });
         self.came(number, host);
         Some(number)
+    }
+
+    /// The call's name, which may come late, says that it changes nothing.
+    pub fn set_read_only(&mut self, block: BlockNumber) {
+        if let Some(TurnBlock::Tool { read_only }) = self.blocks.get_mut(block).and_then(|state| state.block.as_mut()) {
+            *read_only = true;
+        }
     }
 
     /// The block has grown.
@@ -281,7 +288,7 @@ impl Turn {
                 }
             }
         }
-        self.blocks.push(State { block: None, end: None, skipped: false });
+        self.blocks.push(State { block: None, end: None, skipped: None });
         self.present(host);
     }
 
@@ -365,9 +372,9 @@ impl Turn {
         self.blocks.get(block)?.end
     }
 
-    /// Whether the block is a call that was passed over.
-    pub fn is_skipped(&self, block: BlockNumber) -> bool {
-        self.blocks.get(block).is_some_and(|state| state.skipped)
+    /// Why the block was passed over, if it is a call that was.
+    pub fn skipped(&self, block: BlockNumber) -> Option<Skip> {
+        self.blocks.get(block)?.skipped
     }
 
     /// The block that is presented: those before it are handled.
@@ -449,7 +456,7 @@ impl Turn {
             return true;
         };
         if let Some(why) = skip {
-            self.blocks[self.index].skipped = true;
+            self.blocks[self.index].skipped = Some(why);
             host.skip(self.index, why);
             return true;
         }

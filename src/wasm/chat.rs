@@ -3,17 +3,18 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use js_sys::{Array, Function, JsString, Object};
+use js_sys::{Array, Function, JsString, Object, Promise};
 use wasm_bindgen::prelude::*;
 
 use super::options::{chat_options, know, stream_options};
 use super::pump::{Core, ListenerKind, Shared, fault_array};
 use super::stream::JsChatStream;
+use super::tools::Tools;
 use super::{
     error, for_bytes, id, json_of, message_json, optional_string, out, parse, property, row_id, string,
     string_property, type_error,
 };
-use crate::{ChatRows, RowId, StreamId, ToolError, ToolRef};
+use crate::{ChatRows, RowId, StreamId, StreamOptions, ToolError, ToolRef};
 
 /// One chat. See `types.ts` for what each method does.
 #[wasm_bindgen(js_name = ChatRows, skip_typescript)]
@@ -27,10 +28,7 @@ impl JsChatRows {
     #[wasm_bindgen(constructor, skip_typescript)]
     pub fn new(options: &JsValue) -> Result<JsChatRows, JsValue> {
         let given = chat_options(options)?;
-        Ok(JsChatRows {
-            shared: Shared::new(ChatRows::new(given.options), given.format, given.tagged_tools),
-            locale: given.locale,
-        })
+        Ok(JsChatRows { shared: Shared::new(ChatRows::new(given.options), given.defaults), locale: given.locale })
     }
 
     #[wasm_bindgen(skip_typescript)]
@@ -39,7 +37,7 @@ impl JsChatRows {
         let json = if snapshot.is_object() { json_of(snapshot) } else { snapshot.as_string() };
         let json = json.ok_or_else(|| type_error("restore takes what snapshot gave, or its JSON text"))?;
         let chat = ChatRows::restore(&json, given.options).map_err(|error| type_error(&error.to_string()))?;
-        Ok(JsChatRows { shared: Shared::new(chat, given.format, given.tagged_tools), locale: given.locale })
+        Ok(JsChatRows { shared: Shared::new(chat, given.defaults), locale: given.locale })
     }
 
     #[wasm_bindgen(skip_typescript)]
@@ -83,12 +81,17 @@ impl JsChatRows {
 
     #[wasm_bindgen(skip_typescript)]
     pub fn stream(&self, options: &JsValue) -> Result<JsChatStream, JsValue> {
-        let options = {
-            let core = self.shared.core()?;
-            stream_options(options, core.format, core.tagged_tools.as_ref())?
-        };
-        let id = self.shared.change()?.chat.stream(options);
+        let mut core = self.shared.change()?;
+        let (options, tools) = stream_options(options, &core.defaults)?;
+        let id = open(&mut core, options, tools);
+        drop(core);
         Ok(JsChatStream::new(self.shared.clone(), id))
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn ready(&self) -> Promise {
+        let default = self.default_stream();
+        default.map_or_else(|wrong| Promise::reject(&wrong), |stream| super::tools::ready(&self.shared, stream))
     }
 
     #[wasm_bindgen(js_name = addUser, skip_typescript)]
@@ -133,14 +136,7 @@ impl JsChatRows {
 
     #[wasm_bindgen(skip_typescript)]
     pub fn args(&self, row: &JsValue) -> Result<JsValue, JsValue> {
-        let core = self.shared.core()?;
-        let Some(args) = row_id(row).and_then(|id| core.chat.args(id)) else { return Ok(JsValue::UNDEFINED) };
-        let parsed = parse(&args)?;
-        if let (Cow::Owned(_), Some(parameters)) = (args, parsed.dyn_ref::<Object>()) {
-            // Names come from the message: none of them is to find anything of a prototype's.
-            Object::set_prototype_of(parameters, JsValue::NULL.unchecked_ref());
-        }
-        Ok(parsed)
+        row_id(row).map_or(Ok(JsValue::UNDEFINED), |row| args(&self.shared.core()?.chat, row))
     }
 
     #[wasm_bindgen(skip_typescript)]
@@ -200,8 +196,8 @@ impl JsChatRows {
         if let Some(stream) = core.default.filter(|stream| core.chat.end(*stream).is_none()) {
             return Ok(stream);
         }
-        let options = stream_options(&JsValue::UNDEFINED, core.format, core.tagged_tools.as_ref())?;
-        let stream = core.chat.stream(options);
+        let (options, tools) = stream_options(&JsValue::UNDEFINED, &core.defaults)?;
+        let stream = open(&mut core, options, tools);
         core.default = Some(stream);
         Ok(stream)
     }
@@ -221,6 +217,24 @@ impl JsChatRows {
             None => Err(type_error("name the call by its row id or as { stream, callId }")),
         }
     }
+}
+
+/// Opens a stream.
+fn open(core: &mut Core, options: StreamOptions, tools: Option<Tools>) -> StreamId {
+    let stream = core.chat.stream(options);
+    core.tools.extend(tools.map(|tools| (stream, tools)));
+    stream
+}
+
+/// The arguments of a call that may be executed, or was.
+pub(super) fn args(chat: &ChatRows, row: RowId) -> Result<JsValue, JsValue> {
+    let Some(args) = chat.args(row) else { return Ok(JsValue::UNDEFINED) };
+    let parsed = parse(&args)?;
+    if let (Cow::Owned(_), Some(parameters)) = (args, parsed.dyn_ref::<Object>()) {
+        // Names come from the message: none of them is to find anything of a prototype's.
+        Object::set_prototype_of(parameters, JsValue::NULL.unchecked_ref());
+    }
+    Ok(parsed)
 }
 
 /// Pushes bytes or text.

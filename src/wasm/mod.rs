@@ -10,6 +10,7 @@ mod pipe;
 mod preparing;
 mod pump;
 mod stream;
+mod tools;
 
 use js_sys::{Array, Error, Function, JSON, JsString, Reflect, TypeError, Uint8Array};
 use wasm_bindgen::prelude::*;

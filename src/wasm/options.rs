@@ -3,14 +3,25 @@
 use js_sys::{Array, Reflect};
 use wasm_bindgen::prelude::*;
 
+use super::tools::Tools;
 use super::{property, string_property, type_error};
-use crate::{Cadence, Format, Grammar, Limits, Options, RowId, StreamOptions, TaggedTools, Thoughts};
+use crate::{Cadence, Format, Grammar, Limits, Options, RowId, RunTools, StreamOptions, TaggedTools, Thoughts};
+
+/// What streams have that say nothing of it.
+#[derive(Clone, Default)]
+pub(super) struct Defaults {
+    pub format: Option<Format>,
+    pub tagged_tools: Option<TaggedTools>,
+    pub tools: Option<(RunTools, Tools)>,
+}
+
+/// The options that say how calls are run.
+const TOOL_OPTIONS: [&str; 6] = ["onTool", "onApproval", "checkpoint", "parallel", "mode", "readOnly"];
 
 /// What a chat is made with.
 pub(super) struct Given {
     pub options: Options,
-    pub format: Option<Format>,
-    pub tagged_tools: Option<TaggedTools>,
+    pub defaults: Defaults,
     pub locale: Option<String>,
 }
 
@@ -44,11 +55,16 @@ fn format(value: &JsValue) -> Result<Option<Format>, JsValue> {
 }
 
 pub(super) fn chat_options(value: &JsValue) -> Result<Given, JsValue> {
-    know(value, "options", &["locale", "format", "cadence", "limits", "taggedTools"])?;
+    let names = [&["locale", "format", "cadence", "limits", "taggedTools"], &TOOL_OPTIONS[..]].concat();
+    know(value, "options", &names)?;
     let cadence = property(value, "cadence");
     let cadence = match cadence.as_string() {
-        Some(name) if name == "frame" => Cadence::Frame,
-        Some(_) => return Err(type_error("cadence is \"frame\" or milliseconds")),
+        Some(name) => match &*name {
+            "frame" => Cadence::Frame,
+            "local" => Cadence::LOCAL,
+            "remote" => Cadence::REMOTE,
+            _ => return Err(type_error("cadence is \"frame\", \"local\", \"remote\" or milliseconds")),
+        },
         None => match whole_number(&cadence, "cadence", 60_000.0)? {
             Some(millis) => Cadence::Millis(millis as u32),
             None => Cadence::Frame,
@@ -57,8 +73,11 @@ pub(super) fn chat_options(value: &JsValue) -> Result<Given, JsValue> {
     let limits = limits(&property(value, "limits"))?;
     Ok(Given {
         options: Options { cadence, limits },
-        format: format(value)?,
-        tagged_tools: tagged_tools(&property(value, "taggedTools"))?.flatten(),
+        defaults: Defaults {
+            format: format(value)?,
+            tagged_tools: tagged_tools(&property(value, "taggedTools"))?.flatten(),
+            tools: tools(value)?,
+        },
         locale: string_property(value, "locale")?,
     })
 }
@@ -119,6 +138,49 @@ fn tagged_tools(value: &JsValue) -> Result<Option<Option<TaggedTools>>, JsValue>
     Ok(Some(Some(TaggedTools { grammar, thoughts })))
 }
 
+/// How calls are run, if anything is said of it.
+fn tools(value: &JsValue) -> Result<Option<(RunTools, Tools)>, JsValue> {
+    let given = |name: &str| Some(property(value, name)).filter(|given| !given.is_undefined() && !given.is_null());
+    let Some(on_tool) = given("onTool") else {
+        return match TOOL_OPTIONS.iter().find(|name| given(name).is_some()) {
+            Some(name) => Err(type_error(&[name, " needs onTool, which runs the calls"].concat())),
+            None => Ok(None),
+        };
+    };
+    let function = |name: &str| {
+        let function = given(name).map(|given| given.dyn_into());
+        function.transpose().map_err(|_| type_error(&[name, " must be a function"].concat()))
+    };
+    let known = match () {
+        () if on_tool.is_function() => None,
+        () if on_tool.is_object() => {
+            let keys = Reflect::own_keys(&on_tool)?;
+            let names: Vec<String> = keys.iter().filter_map(|key| key.as_string()).collect();
+            if let Some(name) = names.iter().find(|name| !property(&on_tool, name).is_function()) {
+                return Err(type_error(&["onTool.", name, " must be a function"].concat()));
+            }
+            Some(names)
+        }
+        () => return Err(type_error("onTool must be a function, or an object of functions by name")),
+    };
+    let concurrent = match string_property(value, "mode")?.as_deref() {
+        None => None,
+        Some("serial") => Some(false),
+        Some("concurrent") => Some(true),
+        Some(_) => return Err(type_error("mode is \"serial\" or \"concurrent\"")),
+    };
+    let tools = Tools { on_tool, on_approval: function("onApproval")?, checkpoint: function("checkpoint")? };
+    let run_tools = RunTools {
+        parallel: property(value, "parallel").is_truthy(),
+        concurrent,
+        approval: tools.on_approval.is_some(),
+        checkpoint: tools.checkpoint.is_some(),
+        read_only: given("readOnly").map(|_| names(value, "readOnly")).transpose()?,
+        known,
+    };
+    Ok(Some((run_tools, tools)))
+}
+
 /// A property that is an array of strings, if it is there at all.
 fn names(value: &JsValue, name: &str) -> Result<Vec<String>, JsValue> {
     let list = property(value, name);
@@ -129,16 +191,22 @@ fn names(value: &JsValue, name: &str) -> Result<Vec<String>, JsValue> {
     list.ok_or_else(|| type_error(&[name, " must be an array of strings"].concat()))
 }
 
-pub(super) fn stream_options(
-    value: &JsValue,
-    default: Option<Format>,
-    default_tools: Option<&TaggedTools>,
-) -> Result<StreamOptions, JsValue> {
-    know(value, "stream options", &["format", "parent", "taggedTools"])?;
-    let format = format(value)?.or(default);
+pub(super) fn stream_options(value: &JsValue, defaults: &Defaults) -> Result<(StreamOptions, Option<Tools>), JsValue> {
+    let known = [&["format", "parent", "taggedTools"], &TOOL_OPTIONS[..]].concat();
+    know(value, "stream options", &known)?;
     // An empty name lists the names there are.
+    let format = format(value)?.or(defaults.format);
     let format = format.map_or_else(|| Format::named("").map_err(|error| type_error(&error)), Ok)?;
     let parent = whole_number(&property(value, "parent"), "parent", f64::from(u32::MAX))?;
-    let tagged_tools = tagged_tools(&property(value, "taggedTools"))?.unwrap_or_else(|| default_tools.cloned());
-    Ok(StreamOptions { format, parent: parent.and_then(|parent| RowId::new(parent as u32)), tagged_tools })
+    let parent = parent.and_then(|parent| RowId::new(parent as u32));
+    let tagged_tools = tagged_tools(&property(value, "taggedTools"))?.unwrap_or_else(|| defaults.tagged_tools.clone());
+    let own = tools(value)?;
+    if own.is_some() && format == Format::Say {
+        return Err(type_error(
+            "the calls of \"say\" are run by the other side: answer them there, and leave onTool out",
+        ));
+    }
+    let inherited = || defaults.tools.clone().filter(|_| format != Format::Say);
+    let (run_tools, tools) = own.or_else(inherited).unzip();
+    Ok((StreamOptions { format, parent, tagged_tools, run_tools }, tools))
 }

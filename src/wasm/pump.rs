@@ -9,10 +9,12 @@ use js_sys::{Array, Date, Function};
 use wasm_bindgen::prelude::*;
 use web_sys::Document;
 
+use super::options::Defaults;
 use super::pipe::{self, Stop};
+use super::tools::{self, Tools, Waits};
 use super::{call, error, out, parse, property, type_error};
 use crate::json::JsonWriter;
-use crate::{ChatRows, Due, Fault, Format, OpBuffer, RowOp, RowSink, StreamId, TaggedTools};
+use crate::{ChatRows, Due, Fault, OpBuffer, RowOp, RowSink, StreamId};
 
 #[wasm_bindgen]
 extern "C" {
@@ -47,15 +49,20 @@ pub(super) struct Shared {
     next_listener: Cell<u32>,
     /// What is read into streams right now.
     pipes: RefCell<Vec<(StreamId, Stop)>>,
+    /// What calls and pages wait for.
+    pub waits: RefCell<Waits>,
     beat: RefCell<Beat>,
+    /// Itself.
+    weak: Weak<Shared>,
     document: Option<Document>,
     callback: Closure<dyn FnMut()>,
 }
 
 pub(super) struct Core {
     pub chat: ChatRows,
-    pub format: Option<Format>,
-    pub tagged_tools: Option<TaggedTools>,
+    pub defaults: Defaults,
+    /// Who runs the calls of a stream.
+    pub tools: Vec<(StreamId, Tools)>,
     /// The default stream.
     pub default: Option<StreamId>,
     /// First halves of characters that end a stream's last string.
@@ -108,13 +115,13 @@ impl RowSink for Batch {
 }
 
 impl Shared {
-    pub fn new(chat: ChatRows, format: Option<Format>, tagged_tools: Option<TaggedTools>) -> Rc<Shared> {
+    pub fn new(chat: ChatRows, defaults: Defaults) -> Rc<Shared> {
         // Asked once: to ask for what is not there costs an exception.
         let global = js_sys::global();
         let document = property(&global, "document").dyn_into::<Document>().ok();
         let has_frames = property(&global, "requestAnimationFrame").is_function();
         Rc::new_cyclic(|weak: &Weak<Shared>| {
-            let weak = weak.clone();
+            let (weak, itself) = (weak.clone(), weak.clone());
             let callback = Closure::new(move || {
                 if let Some(shared) = weak.upgrade() {
                     shared.deliver();
@@ -123,8 +130,8 @@ impl Shared {
             });
             let core = Core {
                 chat,
-                format,
-                tagged_tools,
+                defaults,
+                tools: Vec::new(),
                 default: None,
                 halves: Vec::new(),
                 buffer: Vec::new(),
@@ -136,6 +143,8 @@ impl Shared {
                 listeners: RefCell::new(Vec::new()),
                 next_listener: Cell::new(1),
                 pipes: RefCell::new(Vec::new()),
+                waits: RefCell::default(),
+                weak: itself,
                 beat: RefCell::new(Beat { has_frames, frame: None, timer: None }),
                 document,
                 callback,
@@ -198,6 +207,7 @@ impl Shared {
     pub fn dispose(&self) {
         self.core.borrow_mut().disposed = true;
         self.changed(&self.core.borrow());
+        tools::dispose(self);
         self.listeners.borrow_mut().clear();
         self.beat.borrow_mut().stop();
     }
@@ -299,6 +309,12 @@ impl DerefMut for Change<'_> {
 
 impl Drop for Change<'_> {
     fn drop(&mut self) {
+        let asked = self.core.chat.take_asked();
+        if asked.len() > 0
+            && let Some(shared) = self.shared.weak.upgrade()
+        {
+            tools::attend(shared, asked);
+        }
         self.shared.changed(&self.core);
     }
 }

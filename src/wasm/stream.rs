@@ -9,7 +9,7 @@ use wasm_bindgen_futures::future_to_promise;
 use super::chat::{finish, push};
 use super::pipe::Pipe;
 use super::pump::{Shared, fault_array};
-use super::{message_json, optional_string, out, property, type_error};
+use super::{message_json, optional_string, out, parse, property, type_error};
 use crate::StreamId;
 
 /// One source feeding a chat. See `types.ts` for what each method does.
@@ -78,6 +78,16 @@ impl JsChatStream {
             Ok(pipe) => future_to_promise(pipe.run()),
             Err(wrong) => Promise::reject(&wrong),
         }
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn ready(&self) -> Promise {
+        super::tools::ready(&self.shared, self.id)
+    }
+
+    #[wasm_bindgen(skip_typescript)]
+    pub fn turn(&self) -> Result<JsValue, JsValue> {
+        self.shared.core()?.chat.turn_json(self.id).map_or(Ok(JsValue::NULL), |json| parse(&json))
     }
 
     #[wasm_bindgen(skip_typescript)]

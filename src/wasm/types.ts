@@ -155,8 +155,9 @@ export type RowOp =
 
 export type FormatName = "openai-chat" | "say" | "api-stream" | "auto";
 
-/** When pending changes are handed out. `"frame"`: the next animation frame; a number: at most every so many milliseconds. */
-export type Cadence = "frame" | number;
+/** When pending changes are handed out. `"frame"`: the next animation frame; a number: at most every so many
+ * milliseconds; `"local"` is 40 and `"remote"` 90. What appears or ends is handed out with the next frame. */
+export type Cadence = "frame" | "local" | "remote" | number;
 
 /** Caps; each has a default, see the crate's `Limits`. */
 export interface Limits {
@@ -174,7 +175,81 @@ export interface Limits {
   faults?: number;
 }
 
-export interface ChatOptions {
+/** A call whose arguments are complete and well-formed. */
+export interface ToolCall {
+  /** The number of its stream. */
+  stream: number;
+  /** Its row: what `toolProgress` and events of `rows.js` name it by. */
+  row: number;
+  name: string;
+  /** The id on the wire, where it has one. */
+  callId?: string;
+  /** What `chat.args(row)` gives. */
+  args: unknown;
+}
+
+/** Aborted when nobody waits for the answer any more. */
+export interface ToolContext {
+  signal: AbortSignal;
+}
+
+type Soon<T> = T | PromiseLike<T>;
+
+/** What the row shows as its output; without any, what the tool showed by `toolProgress` stands. */
+export type ToolOutput = void | null | string | { output?: string; isError?: boolean };
+
+export type ToolFunction = (call: ToolCall, context: ToolContext) => Soon<ToolOutput>;
+
+/**
+ * How the calls of a stream are run: one after the other, each when its turn has come. Without `onTool` the page runs
+ * what is pending as it likes, and the other options are none. The calls of `say` are run by the other side.
+ */
+export interface ToolOptions {
+  /**
+   * Runs a call. What it throws or rejects with fails the call; it may never settle, which `abort` ends. As an object
+   * it names the tools there are: a call of another is an error row.
+   */
+  onTool?: ToolFunction | { [name: string]: ToolFunction };
+  /** Asked before each call; absent, calls run unasked. While it waits the row has a `permission`. */
+  onApproval?: (call: ToolCall, context: ToolContext) => Soon<boolean>;
+  /** Called once, before the first call of a tool that is not read-only; calls wait for what it returns. */
+  checkpoint?: (context: ToolContext) => Soon<unknown>;
+  /** A message may use more than one call. */
+  parallel?: boolean;
+  /**
+   * `"serial"`: what stands behind a call shows when the call is handled, and does not after one that was rejected.
+   * `"concurrent"`: everything shows as it comes. Default: serial with `taggedTools`, else concurrent. Blocks that the
+   * wire names always show as they come.
+   */
+  mode?: "serial" | "concurrent";
+  /** The tools that change nothing, instead of the built-in list. */
+  readOnly?: string[];
+}
+
+/** Where the presenter of a stream's calls stands. */
+export interface TurnState {
+  /** The block at hand; those before it are handled. */
+  index: number;
+  /** Blocks that have begun; the end of a message counts as one. */
+  blocks: number;
+  /** The row of the block at hand. */
+  row?: number;
+  waitsFor?: "checkpoint" | "approval" | "run";
+  locked: boolean;
+  /** Something came while it was locked. */
+  pending: boolean;
+  /** A call of the message was rejected. */
+  rejected: boolean;
+  /** A call of the message has run. */
+  used: boolean;
+  /** Nothing more comes of the message. */
+  complete: boolean;
+  aborted: boolean;
+  /** Everything that came is handled. */
+  over: boolean;
+}
+
+export interface ChatOptions extends ToolOptions {
   /** Language of interface text, handed on to renderers. */
   locale?: string;
   /** Format of the default stream, and of streams that name none. */
@@ -196,7 +271,7 @@ export interface TaggedTools {
   thoughts?: "apart" | "inline";
 }
 
-export interface StreamOptions {
+export interface StreamOptions extends ToolOptions {
   format?: FormatName;
   /** The row inside which this stream's rows are drawn, such as the call that started a sub-agent. */
   parent?: number;
@@ -250,7 +325,8 @@ export class ChatStream {
   /** The source ended; what is still open becomes interrupted unless the wire had ended it. Idempotent. */
   finish(): StreamEnd;
   /**
-   * Ends the stream: what is open, and calls that wait to run, become cancelled. After the end it changes nothing.
+   * Ends the stream: what is open, and calls that run or wait to run, become cancelled. After the end it only stops what
+   * `onTool`, `onApproval` and `checkpoint` are still at.
    * A reason is kept as the rows' `meta.reason`.
    */
   abort(reason?: string): StreamEnd;
@@ -264,6 +340,13 @@ export class ChatStream {
     source: Response | ReadableStream<Uint8Array>,
     options?: { signal?: AbortSignal },
   ): Promise<{ end: StreamEnd; stats: Stats }>;
+  /**
+   * Resolves when all blocks of the message are handled: the stream has brought it whole, and each call has run, or
+   * will not. Rejects with an `AbortError` when the stream is aborted first, and where there is no `onTool`.
+   */
+  ready(): Promise<void>;
+  /** Where the presenter stands; `null` without `onTool`. */
+  turn(): TurnState | null;
   stats(): Stats;
   faults(): Fault[];
   free(): void;
@@ -300,7 +383,9 @@ export class ChatRows {
   finish(): StreamEnd | null;
   /** Aborts the default stream, if one is open. */
   abort(reason?: string): StreamEnd | null;
-  /** @throws TypeError for an unknown format. */
+  /** `ready` of the default stream. */
+  ready(): Promise<void>;
+  /** @throws TypeError for an unknown format or option. */
   stream(options?: StreamOptions): ChatStream;
   /** Shows what the user said; the wire's echo of it is the same row. Returns the row's id, 0 past the cap on rows. */
   addUser(text: string): number;

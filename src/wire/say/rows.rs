@@ -6,7 +6,7 @@ use super::kinds::{KINDS, List, Shape};
 use super::{Key, Message, News, Say, drop_key, first_after, put_key, word};
 use crate::chunk::{Block, Chunk, ToolBlock};
 use crate::json::{JsonStr, JsonWriter, Raw, Value};
-use crate::row::{Fact, PanelName, RowKind, RowState, error, list_of_one, message};
+use crate::row::{Fact, PanelName, RowKind, RowState, approval, error, list_of_one, message};
 
 /// The key under which a message's row is known.
 pub(super) fn key_text((time, kind): Key) -> String {
@@ -112,7 +112,7 @@ impl Say {
     /// Hands the block on, with what every kind of message may have.
     fn tell_block(&self, key: Key, message: &Message, mut block: Block<'_>, news: &mut News<'_>) {
         if block.state == RowState::Pending && block.kind != RowKind::Question {
-            block.facts.push((Fact::Permission, approval()));
+            block.facts.push((Fact::Permission, approval(None)));
         }
         for (fact, name, items) in [(Fact::Images, "url", &message.images), (Fact::Files, "name", &message.files)] {
             if !items.is_empty() {
@@ -436,12 +436,6 @@ fn write_option(option: Value<'_>, json: &mut JsonWriter) {
             json.key("description").string(&description);
         }
     });
-}
-
-fn approval() -> Raw {
-    Raw::written(|json| {
-        json.raw(r#"{"options":[{"id":"approve","kind":"allow_once"},{"id":"reject","kind":"reject_once"}]}"#);
-    })
 }
 
 /// What kind of work a tool of the extensions does.
