@@ -14,7 +14,7 @@ use crate::present::saved::{self, RestoreError, Unclaimed};
 use crate::present::schedule::{Cadence, Due, due};
 use crate::present::tagged::TaggedTools;
 use crate::present::turn::WaitId;
-use crate::present::turns::{Asked, Outcome, RunTools, Turns, end_call};
+use crate::present::turns::{Asked, Outcome, RunTools, Turns, collect, end_call};
 use crate::row::{Changed, Fact, Panel, PanelName, Row, RowId, RowKind, RowState};
 use crate::wire::{Format, Input, StreamSink};
 
@@ -1048,7 +1048,7 @@ impl ChatRows {
         let turns = self.streams[stream.index()].blocks.turns.as_deref_mut()?;
         let mut stage = Stage { rows: &mut self.rows, limits: &self.options.limits, now: self.now };
         let answer = act(turns, &mut stage);
-        self.asked.extend(turns.asked.drain(..).map(|asked| (stream, asked)));
+        collect(&mut self.asked, stream, &mut turns.asked);
         Some(answer)
     }
 
@@ -1066,7 +1066,7 @@ impl ChatRows {
         };
         let answer = act(input, &mut presenter);
         if let Some(turns) = &mut blocks.turns {
-            self.asked.extend(turns.asked.drain(..).map(|asked| (StreamId(index as u32 + 1), asked)));
+            collect(&mut self.asked, StreamId(index as u32 + 1), &mut turns.asked);
         }
         answer
     }

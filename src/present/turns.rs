@@ -3,6 +3,7 @@
 
 use crate::json::{JsonWriter, Raw};
 use crate::present::blocks::Stage;
+use crate::present::chat::StreamId;
 use crate::present::rows::Rows;
 use crate::present::turn::{
     Answer, BlockEnd, BlockNumber, Skip, Turn, TurnBlock, TurnHost, TurnOptions, TurnStage, WaitId,
@@ -66,6 +67,30 @@ pub enum Asked {
     Ready,
     /// The turn was aborted: who waits for it to be ready waits in vain.
     Aborted,
+}
+
+impl Asked {
+    /// What is to be answered.
+    fn wait(self) -> Option<WaitId> {
+        match self {
+            Asked::Checkpoint(wait) | Asked::Approve(wait, _) | Asked::Run(wait, _) => Some(wait),
+            Asked::Cancel(_) | Asked::Ready | Asked::Aborted => None,
+        }
+    }
+}
+
+/// Adds what a stream asks for. What nobody has heard of yet is taken back in silence.
+pub(super) fn collect(all: &mut Vec<(StreamId, Asked)>, stream: StreamId, news: &mut Vec<Asked>) {
+    for asked in news.drain(..) {
+        let before = match asked {
+            Asked::Cancel(wait) => all.iter().position(|(of, asked)| *of == stream && asked.wait() == Some(wait)),
+            _ => None,
+        };
+        match before {
+            Some(place) => drop(all.remove(place)),
+            None => all.push((stream, asked)),
+        }
+    }
 }
 
 /// What the outside world answers.
@@ -231,11 +256,10 @@ impl Turns {
 
     /// The page removed rows: nobody waits for those that are gone.
     pub fn check(&mut self, stage: &mut Stage<'_>) {
-        let hand = self.turn.index();
-        if let Some(Some(row)) = self.rows.get(hand)
-            && stage.rows.get(*row).is_none()
-        {
-            self.take_back(hand, stage);
+        for block in self.turn.index()..self.rows.len() {
+            if self.rows[block].is_some_and(|row| stage.rows.get(row).is_none()) {
+                self.take_back(block, stage);
+            }
         }
     }
 
@@ -433,15 +457,7 @@ impl TurnHost for Host<'_, '_> {
     }
 
     fn cancel(&mut self, wait: WaitId) {
-        // Nobody has heard of it yet: there is nothing to take back.
-        let heard = |asked: &Asked| match asked {
-            Asked::Checkpoint(asked) | Asked::Approve(asked, _) | Asked::Run(asked, _) => *asked == wait,
-            _ => false,
-        };
-        match self.asked.iter().position(heard) {
-            Some(place) => drop(self.asked.remove(place)),
-            None => self.asked.push(Asked::Cancel(wait)),
-        }
+        self.asked.push(Asked::Cancel(wait));
     }
 
     fn ready(&mut self) {

@@ -16,7 +16,7 @@ use serde_json::Value;
 /// and after that, where they apply: `truncated`, `choice 1`, `parent 3`, `sources a b`, `images a`, `output "…"`,
 /// `wrong` (the output is an error), `quiet`. Rows of wires that name them: `tool-preparing preparing write_to_file
 /// 1.3 KB`, `retry running say.retry attempt=1 max=3`, `question pending "…" (a | b) answer "a"`, `may` where the
-/// reader is asked for permission.
+/// reader is asked for permission, `chose approve` where the answer is known.
 pub fn lines(rows: &Value) -> String {
     rows.as_array().into_iter().flatten().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -71,7 +71,10 @@ fn line(row: &Value) -> String {
         }
         words.extend(question.get("answer").map(|answer| format!("answer {answer}")));
     }
-    words.extend(row.get("permission").map(|_| "may".to_owned()));
+    words.extend(row.get("permission").map(|asked| match asked["chosen"].as_str() {
+        Some(chosen) => format!("chose {chosen}"),
+        None => "may".to_owned(),
+    }));
     for file in row["files"].as_array().into_iter().flatten() {
         words.push(format!("file {}", text(&file["name"])));
     }

@@ -1,0 +1,501 @@
+//! The presenter joined to a chat: calls written as tags, or brought by the wire, run in their turn; what stands
+//! behind them waits with them; what cannot run says why.
+
+#![cfg(not(target_arch = "wasm32"))]
+
+mod support;
+
+use chatrows::{Asked, End, Format, Limits, Options, Outcome, RowId, RunTools, StreamOptions, TaggedTools, WaitId};
+use serde_json::{Value, json};
+use support::{Chat, Cuts, chat_of, unindent};
+
+const READ: &str = "<read_file><path>a</path></read_file>";
+const WRITE: &str = "<write_to_file><path>b</path><content>x</content></write_to_file>";
+
+fn asks() -> RunTools {
+    RunTools { approval: true, ..RunTools::default() }
+}
+
+fn free() -> RunTools {
+    RunTools { parallel: true, ..RunTools::default() }
+}
+
+/// A chat, and what it asked for.
+struct Play {
+    chat: Chat,
+    wait: Option<WaitId>,
+    row: Option<RowId>,
+}
+
+impl Play {
+    fn of(format: Format, tagged: bool, run_tools: RunTools) -> Play {
+        Play::with(Options::default(), format, tagged, run_tools)
+    }
+
+    fn with(options: Options, format: Format, tagged: bool, run_tools: RunTools) -> Play {
+        let mut chat = chat_of(format, options);
+        let tagged_tools = tagged.then(TaggedTools::default);
+        chat.stream = chat.chat.stream(StreamOptions { tagged_tools, run_tools: Some(run_tools), ..format.into() });
+        Play { chat, wait: None, row: None }
+    }
+
+    fn new(run_tools: RunTools) -> Play {
+        Play::of(Format::ApiStream, true, run_tools)
+    }
+
+    fn say(&mut self, text: &str) -> &mut Self {
+        self.message(&json!({"type": "text", "text": text}))
+    }
+
+    fn message(&mut self, message: &Value) -> &mut Self {
+        self.chat.chat.push_message(self.chat.stream, &message.to_string());
+        self
+    }
+
+    fn finish(&mut self) -> &mut Self {
+        self.chat.finish();
+        self
+    }
+
+    /// What the chat asked for since the last look.
+    #[track_caller]
+    fn asks(&mut self, expected: &str) -> &mut Self {
+        let asked: Vec<Asked> = self.chat.chat.take_asked().map(|(_, asked)| asked).collect();
+        let name = |chat: &Chat, row: RowId| {
+            let tool = chat.chat.row(row).and_then(|row| row.tool.as_deref());
+            tool.map_or("nothing".to_owned(), |tool| tool.name.clone())
+        };
+        let mut words = Vec::new();
+        for asked in asked {
+            let (word, wait, row) = match asked {
+                Asked::Checkpoint(wait) => ("checkpoint".to_owned(), Some(wait), None),
+                Asked::Approve(wait, row) => (format!("approve {}", name(&self.chat, row)), Some(wait), Some(row)),
+                Asked::Run(wait, row) => (format!("run {}", name(&self.chat, row)), Some(wait), Some(row)),
+                Asked::Cancel(_) => ("cancel".to_owned(), None, None),
+                Asked::Ready => ("ready".to_owned(), None, None),
+                Asked::Aborted => ("aborted".to_owned(), None, None),
+            };
+            self.wait = wait.or(self.wait);
+            self.row = row.or(self.row);
+            words.push(word);
+        }
+        assert_eq!(words.join(", "), expected);
+        self
+    }
+
+    #[track_caller]
+    fn answer(&mut self, outcome: Outcome<'_>) -> &mut Self {
+        let wait = self.wait.expect("nothing was asked");
+        assert!(self.chat.chat.settle(self.chat.stream, wait, outcome), "nobody waits for it");
+        self
+    }
+
+    fn gives(&mut self, output: &str) -> &mut Self {
+        self.answer(Outcome::Ended { output: Some(output), is_error: false })
+    }
+
+    #[track_caller]
+    fn rows(&mut self, expected: &str) -> &mut Self {
+        self.chat.drain();
+        assert_eq!(self.chat.lines(), unindent(expected));
+        self
+    }
+}
+
+#[test]
+fn what_stands_behind_a_call_waits_with_it() {
+    let mut play = Play::new(RunTools { parallel: true, ..asks() });
+    play.say("I look.").rows(r#"text streaming "I look.""#);
+    play.say(READ).say("Then ").say("more.").asks("approve read_file").rows(
+        r#"
+        text done "I look."
+        tool pending read_file(<path>a</path>) whole may
+        "#,
+    );
+    play.answer(Outcome::Yes).asks("run read_file").rows(
+        r#"
+        text done "I look."
+        tool running read_file(<path>a</path>) whole chose approve
+        "#,
+    );
+    play.gives("hello").asks("").rows(
+        r#"
+        text done "I look."
+        tool done read_file(<path>a</path>) whole output "hello" chose approve
+        text streaming "Then more."
+        "#,
+    );
+    play.finish().asks("ready");
+    assert_eq!(play.chat.chat.is_turn_over(play.chat.stream), Some(true));
+}
+
+/// A half call shows while it is at hand, and only then.
+#[test]
+fn a_call_shows_as_it_streams_when_its_turn_has_come() {
+    let mut play = Play::new(free());
+    play.say("<read_file><path>a").asks("").rows("tool preparing read_file(<path>a)");
+    play.say("</path></read_file><write_to_file><path>b")
+        .asks("run read_file")
+        .rows("tool running read_file(<path>a</path>) whole");
+    play.gives("").asks("").rows(
+        r#"
+        tool done read_file(<path>a</path>) whole output ""
+        tool preparing write_to_file(<path>b)
+        "#,
+    );
+}
+
+#[test]
+fn a_rejection_ends_the_turn_and_each_call_behind_it_says_so() {
+    let mut play = Play::new(RunTools { parallel: true, ..asks() });
+    play.say(READ).say("Text.").say(WRITE).say("<list_files><path>c").asks("approve read_file");
+    play.answer(Outcome::No).asks("").rows(
+        r#"
+        tool cancelled read_file(<path>a</path>) whole tool.rejected chose reject
+        tool cancelled write_to_file(<path>b</path><content>x</content>) whole tool.skipped
+        "#,
+    );
+    play.say("</path></list_files>").say("More text.").finish().asks("ready").rows(
+        r#"
+        tool cancelled read_file(<path>a</path>) whole tool.rejected chose reject
+        tool cancelled write_to_file(<path>b</path><content>x</content>) whole tool.skipped
+        tool cancelled list_files(<path>c</path>) whole tool.skipped
+        "#,
+    );
+    assert_eq!(play.chat.chat.tally().records(), 6, "what does not show is counted all the same");
+}
+
+#[test]
+fn one_call_a_turn_unless_parallel() {
+    let mut play = Play::new(RunTools::default());
+    play.say(READ).say("Text.").say(WRITE).asks("run read_file").gives("1").finish().asks("ready").rows(
+        r#"
+        tool done read_file(<path>a</path>) whole output "1"
+        tool cancelled write_to_file(<path>b</path><content>x</content>) whole tool.used
+        "#,
+    );
+}
+
+#[test]
+fn the_first_call_that_changes_something_waits_for_the_checkpoint() {
+    let mut play = Play::new(RunTools { checkpoint: true, ..free() });
+    play.say(READ).asks("run read_file").gives("1").say(WRITE).asks("checkpoint");
+    play.rows(
+        r#"
+        tool done read_file(<path>a</path>) whole output "1"
+        tool pending write_to_file(<path>b</path><content>x</content>) whole
+        "#,
+    );
+    play.answer(Outcome::Yes).asks("run write_to_file").gives("2").say(WRITE).asks("run write_to_file");
+}
+
+#[test]
+fn the_page_says_which_tools_only_read() {
+    let read_only = Some(vec!["write_to_file".to_owned()]);
+    let mut play = Play::new(RunTools { checkpoint: true, read_only, ..free() });
+    play.say(WRITE).asks("run write_to_file").gives("1").say(READ).asks("checkpoint");
+}
+
+#[test]
+fn without_its_checkpoint_nothing_is_changed() {
+    let mut play = Play::new(RunTools { checkpoint: true, ..free() });
+    play.say(WRITE).asks("checkpoint").answer(Outcome::Failed("disk full")).say(READ).asks("run read_file").rows(
+        r#"
+        tool failed write_to_file(<path>b</path><content>x</content>) whole !checkpoint-failed "disk full"
+        tool running read_file(<path>a</path>) whole
+        "#,
+    );
+}
+
+#[test]
+fn a_tool_that_fails_says_why_and_the_next_has_its_turn() {
+    let mut play = Play::new(free());
+    play.say(READ).say(WRITE).asks("run read_file").answer(Outcome::Failed("no such file")).asks("run write_to_file");
+    play.answer(Outcome::Ended { output: Some("denied"), is_error: true }).finish().asks("ready").rows(
+        r#"
+        tool failed read_file(<path>a</path>) whole wrong !tool-failed "no such file"
+        tool failed write_to_file(<path>b</path><content>x</content>) whole output "denied" wrong
+        "#,
+    );
+}
+
+#[test]
+fn who_fails_to_ask_runs_nothing() {
+    let mut play = Play::new(asks());
+    play.say(READ)
+        .asks("approve read_file")
+        .answer(Outcome::Failed("no window"))
+        .finish()
+        .asks("ready")
+        .rows(r#"tool failed read_file(<path>a</path>) whole !approval-failed "no window""#);
+}
+
+/// The original hangs on one, and runs the other.
+#[test]
+fn an_unknown_and_an_unclosed_call_are_errors_and_the_turn_goes_on() {
+    let known = Some(vec!["write_to_file".to_owned()]);
+    let mut play = Play::new(RunTools { known, ..free() });
+    play.say(READ).say(WRITE).asks("run write_to_file").gives("1").say("<read_file><path>a").finish().asks("ready");
+    play.rows(
+        r#"
+        tool failed read_file(<path>a</path>) whole !tool-unknown
+        tool done write_to_file(<path>b</path><content>x</content>) whole output "1"
+        tool failed read_file(<path>a) !arguments-incomplete
+        "#,
+    );
+}
+
+#[test]
+fn an_abort_ends_what_runs_and_what_waits() {
+    let mut play = Play::new(free());
+    play.say("Text.").say(READ).say("Hidden.").say(WRITE).asks("run read_file");
+    play.chat.abort();
+    play.asks("cancel, aborted").rows(
+        r#"
+        text done "Text."
+        tool cancelled read_file(<path>a</path>) whole
+        "#,
+    );
+    let wait = play.wait.unwrap();
+    assert!(!play.chat.chat.settle(play.chat.stream, wait, Outcome::Yes), "a late answer");
+    play.say(WRITE).finish().asks("");
+    assert!(play.chat.chat.is_turn_aborted(play.chat.stream));
+}
+
+/// Tools go on after the stream's end, and an abort still ends them.
+#[test]
+fn an_abort_after_the_end_ends_what_still_runs() {
+    let mut play = Play::new(asks());
+    play.say(READ).say("Hidden.").finish().asks("approve read_file").answer(Outcome::Yes).asks("run read_file");
+    assert_eq!(play.chat.abort(), End::Done, "how the stream ended stands");
+    play.asks("cancel, aborted").rows("tool cancelled read_file(<path>a</path>) whole chose approve");
+    assert_eq!(play.chat.abort(), End::Done);
+    play.asks("");
+}
+
+#[test]
+fn what_was_never_asked_is_not_taken_back() {
+    let mut play = Play::new(free());
+    play.say(READ);
+    play.chat.abort();
+    play.asks("aborted");
+}
+
+#[test]
+fn a_reset_ends_all_of_it() {
+    let mut play = Play::new(free());
+    play.say(READ).say("Hidden.").finish().asks("run read_file");
+    play.chat.chat.reset();
+    play.asks("cancel, aborted").rows("");
+}
+
+#[test]
+fn a_call_that_the_page_removed_holds_nobody_up() {
+    let mut play = Play::new(RunTools { parallel: true, ..asks() });
+    play.say("Text.").say(READ).say("Behind.").asks("approve read_file").rows(
+        r#"
+        text done "Text."
+        tool pending read_file(<path>a</path>) whole may
+        "#,
+    );
+    assert!(play.chat.chat.truncate_from(play.row.unwrap()));
+    play.asks("cancel").say(WRITE).asks("approve write_to_file").rows(
+        r#"
+        text done "Text."
+        tool pending write_to_file(<path>b</path><content>x</content>) whole may
+        "#,
+    );
+}
+
+#[test]
+fn a_call_that_the_page_ran_itself_does_not_run_again() {
+    let mut play = Play::new(RunTools { parallel: true, ..asks() });
+    play.say(READ).asks("approve read_file");
+    play.chat.chat.tool_result(chatrows::ToolRef::Row(play.row.unwrap()), Some("mine"), false).unwrap();
+    play.answer(Outcome::Yes)
+        .finish()
+        .asks("ready")
+        .rows(r#"tool done read_file(<path>a</path>) whole output "mine" chose approve"#);
+}
+
+/// What was rejected and what was used is so for one message.
+#[test]
+fn the_next_message_is_another_turn() {
+    let mut play = Play::of(Format::OpenAiChat, true, RunTools::default());
+    let response = |id: &str, text: &str| {
+        let delta =
+            |delta: Value, finish: Value| json!({"id": id, "choices": [{"delta": delta, "finish_reason": finish}]});
+        [delta(json!({"content": text}), Value::Null), delta(json!({}), json!("stop"))]
+    };
+    for message in response("1", READ).iter().chain(&response("2", READ)) {
+        play.message(message);
+    }
+    play.asks("run read_file").gives("1").asks("ready, run read_file").gives("2").asks("ready");
+    play.finish().asks("");
+}
+
+#[test]
+fn native_calls_show_as_they_come_and_run_in_their_order() {
+    let mut play = Play::of(Format::OpenAiChat, false, free());
+    let call = |index: u32, id: &str, arguments: &str| {
+        json!({"choices": [{"delta": {"tool_calls": [
+            {"index": index, "id": id, "function": {"name": "f", "arguments": arguments}},
+        ]}}]})
+    };
+    play.message(&call(0, "a", "{\"x\":")).message(&call(1, "b", "{}")).asks("").rows(
+        r#"
+        tool preparing f#a({"x":)
+        tool preparing f#b({})
+        "#,
+    );
+    let more = json!({"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": "1}"}}]}}]});
+    let end = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
+    play.message(&more).message(&end).asks("run f").rows(
+        r#"
+        tool running f#a({"x":1}) whole
+        tool pending f#b({}) whole
+        "#,
+    );
+    play.gives("1").asks("run f").gives("2").asks("ready");
+}
+
+/// Cut by length: a call that waits is no call any more, and one that runs goes on.
+#[test]
+fn a_cut_message_takes_back_what_has_not_run() {
+    let mut play = Play::of(Format::OpenAiChat, true, RunTools { parallel: true, ..asks() });
+    let text = |text: &str| json!({"choices": [{"delta": {"content": text}}]});
+    let cut = json!({"choices": [{"delta": {}, "finish_reason": "length"}]});
+    play.message(&text(READ)).message(&text(WRITE)).asks("approve read_file").message(&cut);
+    play.asks("cancel, ready").rows(
+        r#"
+        tool interrupted read_file(<path>a</path>) may truncated
+        tool interrupted write_to_file(<path>b</path><content>x</content>) truncated
+        "#,
+    );
+    let mut play = Play::of(Format::OpenAiChat, true, free());
+    play.message(&text(READ))
+        .asks("run read_file")
+        .message(&cut)
+        .asks("")
+        .gives("1")
+        .asks("ready")
+        .rows(r#"tool done read_file(<path>a</path>) whole output "1""#);
+}
+
+#[test]
+fn a_replay_runs_nothing_twice_and_goes_on_where_it_broke_off() {
+    let wire = format!("{}\n{}\n", json!({"type": "text", "text": READ}), json!({"type": "text", "text": "Behind."}));
+    let more = format!("{}\n", json!({"type": "text", "text": WRITE}));
+    let mut play = Play::new(RunTools { parallel: true, ..asks() });
+    play.chat.push(wire.as_bytes());
+    play.asks("approve read_file").finish().asks("");
+    play.chat.chat.restart(play.chat.stream);
+    play.chat.feed(wire.as_bytes(), Cuts::Every(1));
+    play.asks("").answer(Outcome::Yes).asks("run read_file").gives("1").asks("");
+    play.chat.push(more.as_bytes());
+    play.asks("approve write_to_file").finish().answer(Outcome::No).asks("ready").rows(
+        r#"
+        tool done read_file(<path>a</path>) whole output "1" chose approve
+        text done "Behind."
+        tool cancelled write_to_file(<path>b</path><content>x</content>) whole tool.rejected chose reject
+        "#,
+    );
+    let rows = play.chat.rows();
+    play.chat.chat.restart(play.chat.stream);
+    play.chat.push([wire, more].concat().as_bytes());
+    play.finish();
+    play.chat.drain();
+    assert_eq!(play.chat.rows(), rows, "a replay changes nothing");
+}
+
+#[test]
+fn a_stream_that_was_aborted_starts_anew() {
+    let wire = format!("{}\n", json!({"type": "text", "text": READ}));
+    let mut play = Play::new(free());
+    play.chat.push(wire.as_bytes());
+    play.asks("run read_file");
+    play.chat.abort();
+    play.chat.chat.restart(play.chat.stream);
+    play.chat.push(wire.as_bytes());
+    play.asks("cancel, aborted").rows("tool cancelled read_file(<path>a</path>) whole");
+    play.say(WRITE).asks("run write_to_file").gives("1").finish().asks("ready");
+}
+
+/// Blocks that the wire names show as they come; their calls wait for each other.
+#[test]
+fn the_calls_of_block_arrays_run_in_their_order() {
+    let mut play = Play::of(Format::ApiStream, true, free());
+    let call = |name: &str, partial: bool| json!({"type": "tool_use", "name": name, "params": {"path": "a"}, "partial": partial});
+    let text = json!({"type": "text", "content": "T", "partial": true});
+    let blocks = |blocks: &[Value]| json!({"assistantMessageContent": blocks});
+    play.message(&blocks(&[call("read_file", true)])).asks("");
+    play.message(&blocks(&[call("read_file", false), call("list_files", false), text.clone()])).asks("run read_file");
+    play.rows(
+        r#"
+        tool running read_file({"path":"a"}) whole
+        tool pending list_files({"path":"a"}) whole
+        text streaming "T"
+        "#,
+    );
+    // The wire repeats what it said before the call ran.
+    play.message(&blocks(&[call("read_file", false), call("list_files", false), text])).asks("");
+    play.gives("1").asks("run list_files").gives("2").asks("").finish().asks("ready");
+}
+
+#[test]
+fn a_broken_call_never_runs_and_text_is_handled_at_once() {
+    let mut play = Play::of(Format::OpenAiChat, false, RunTools { concurrent: Some(false), ..free() });
+    play.message(&json!({"choices": [{"delta": {"content": "T", "tool_calls": [
+        {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{\"pa"}},
+    ]}, "finish_reason": "tool_calls"}]}));
+    play.asks("ready").rows(
+        r#"
+        text done "T"
+        tool failed f#a({"pa) !arguments-malformed
+        "#,
+    );
+}
+
+#[test]
+fn what_is_held_back_counts_against_the_cap_on_rows() {
+    let limits = Limits { rows: 2, ..Limits::default() };
+    let mut play = Play::with(Options { limits, ..Options::default() }, Format::ApiStream, true, free());
+    play.say(READ).say("Behind.").say(READ).say(READ).asks("run read_file").gives("1").rows(
+        r#"
+        tool done read_file(<path>a</path>) whole output "1"
+        notice done limit.rows
+        text done "Behind."
+        "#,
+    );
+}
+
+#[test]
+fn an_error_of_the_stream_ends_the_turn() {
+    let mut play = Play::new(free());
+    play.say("Text.").say("<read_file><path>a").message(&json!({"type": "error", "error": "x", "message": "gone"}));
+    play.asks("ready").rows(
+        r#"
+        text done "Text."
+        tool interrupted read_file(<path>a)
+        error done !x "gone"
+        "#,
+    );
+}
+
+#[test]
+fn many_calls_are_linear() {
+    let mut play = Play::new(free());
+    for _ in 0..2000 {
+        play.say(READ).say("T");
+    }
+    let mut runs = 0;
+    loop {
+        let asked: Vec<_> = play.chat.chat.take_asked().collect();
+        let Some((_, Asked::Run(wait, _))) = asked.first().copied() else { break };
+        runs += 1;
+        assert!(play.chat.chat.settle(play.chat.stream, wait, Outcome::Yes));
+    }
+    assert_eq!(runs, 2000);
+    play.chat.drain();
+    assert_eq!(play.chat.chat.rows().count(), 4000);
+}
