@@ -700,6 +700,82 @@ tests! {
         same(heard, 0);
     "##
 
+    // Calls that the page runs.
+
+    calls_run_in_their_turn_and_ready_tells_when_all_are_handled: r##"
+        const said = [], answers = [];
+        const chat = new ChatRows({ format: "api-stream", taggedTools: true });
+        const s = chat.stream({
+            parallel: true,
+            onTool: async (call, { signal }) => {
+                said.push(["run", call.name, { ...call.args }, call.stream, signal.aborted]);
+                chat.toolProgress(call.row, { append: "…" });
+                return call.name === "read_file" ? { output: "no", isError: true } : "written";
+            },
+            onApproval: call => { said.push(["ask", call.name]); return new Promise(resolve => answers.push(resolve)); },
+            checkpoint: async () => { said.push(["checkpoint"]); },
+        });
+        const say = text => s.pushMessage({ type: "text", text });
+        say("A<read_file><path>a</path></read_file>B<write_to_file><path>b</path><content>x</content></write_to_file>C");
+        same(said, [], "a push calls nobody");
+        s.finish();
+        const turns = async () => { for (let i = 0; i < 20; i++) await null; };
+        await turns();
+        same(said.splice(0), [["ask", "read_file"]]);
+        same(shown(chat), [["text", "done", "A"], ["tool", "pending", "<path>a</path>"]]);
+        same([s.turn().waitsFor, s.turn().row, s.turn().over], ["approval", 2, false]);
+        answers.pop()(true);
+        await turns();
+        same(said.splice(0), [["run", "read_file", { path: "a" }, 1, false], ["checkpoint"], ["ask", "write_to_file"]]);
+        answers.pop()(true);
+        await s.ready();
+        same(said.map(([what]) => what), ["run"]);
+        same(shown(chat).map(([, state]) => state), ["done", "failed", "done", "done", "done"]);
+        same([chat.rows()[1].tool.output, chat.rows()[3].tool.output, s.turn().over], ["no", "written", true]);
+        await s.ready();
+    "##
+
+    what_a_tool_throws_or_was_never_there_is_an_error_row: r##"
+        const chat = new ChatRows({ format: "api-stream", taggedTools: true, parallel: true, onTool: {
+            read_file() { throw new Error("gone"); },
+            list_files: () => Promise.reject("words"),
+            write_to_file: () => ({ then(yes) { yes("first"); yes("second"); throw new Error("late"); } }),
+        } });
+        const call = name => `<${name}><path>a</path></${name}>`;
+        chat.pushMessage({ type: "text", text: ["read_file", "list_files", "search_files", "write_to_file"].map(call).join("") });
+        chat.finish();
+        for (let i = 0; i < 40; i++) await null;
+        same(chat.rows().map(row => [row.state, row.error?.code, row.error?.message, row.tool.output]), [
+            ["failed", "tool-failed", "gone", undefined], ["failed", "tool-failed", "words", undefined],
+            ["failed", "tool-unknown", "", undefined], ["done", undefined, undefined, "first"],
+        ]);
+    "##
+
+    an_abort_ends_a_tool_that_never_settles: r##"
+        let signal;
+        const chat = new ChatRows({ format: "api-stream", taggedTools: true });
+        const s = chat.stream({ onTool: (_, context) => { signal = context.signal; return new Promise(() => {}); } });
+        s.pushMessage({ type: "text", text: "<read_file><path>a</path></read_file>hidden" });
+        const ready = s.ready();
+        s.finish();
+        await null; await null;
+        same(shown(chat).map(([, state]) => state), ["running"]);
+        s.abort();
+        const wrong = await ready.catch(error => error);
+        same([wrong.name, signal.aborted, shown(chat)[0][1]], ["AbortError", true, "cancelled"]);
+        same((await s.ready().catch(error => error)).name, "AbortError");
+        await rejects(chat.stream().ready(), "onTool");
+    "##
+
+    what_is_no_tool_option_is_a_type_error: r##"
+        const chat = new ChatRows({ format: "api-stream" }), onTool = () => {};
+        for (const [options, text] of [
+            [{ onTool: 1 }, "onTool must"], [{ onTool: { f: 1 } }, "onTool.f must"], [{ onApproval: onTool }, "needs onTool"],
+            [{ onTool, checkpoint: 1 }, "checkpoint must"], [{ onTool, mode: "x" }, "mode is"], [{ onTool, readOnly: "x" }, "readOnly"],
+            [{ onTool, format: "say" }, "other side"],
+        ]) throws(() => chat.stream(options), TypeError, text);
+    "##
+
     // Pipes.
 
     a_pipe_reads_a_stream_to_its_end: r##"

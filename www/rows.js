@@ -731,7 +731,9 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
   function drawBody(rec, patch) {
     const { row } = rec, { tool } = row;
     if (HEADED.includes(row.kind)) drawHead(rec);
-    else if (slot(rec, "message", row.message)) words.say(rec.slots.message, row.message.key, row.message.params);
+    // A call that does not run says why.
+    if ((!HEADED.includes(row.kind) || (row.kind === "tool" && row.state === "cancelled")) && slot(rec, "message", row.message))
+      words.say(rec.slots.message, row.message.key, row.message.params);
     text(rec, 0, row.text || undefined, patch.text, "text");
     if (tool) {
       const raw = tool.input && row.state !== "preparing" && (!tool.inputDone || (!tool.fields?.length && tool.input.length > 2));

@@ -15,6 +15,8 @@ export default {
   "toolPreparing.preparing": "Preparing {name}…", "toolPreparing.quiet": "quiet for {seconds} s",
   "tool.unnamed": "Preparing a tool call…", "tool.call": "{name} {title}", "tool.output": "Output",
   "tool.input": "Arguments as received", "tool.more": "More arguments are not shown", "tool.locations": "Places",
+  "tool.rejected": "You rejected this call", "tool.skipped": "Not run: a call before it was rejected", "tool.used": "Not run: one call a turn",
+  "error.tool-unknown": "There is no tool of this name", "error.tool-failed": "The tool failed", "error.checkpoint-failed": "The checkpoint could not be made", "error.approval-failed": "The question could not be asked", "error.arguments-incomplete": "The call was cut off",
   "reasoning.streaming": "Thinking…", "reasoning.done": "Thought",
 
   "group.read": "Read {count} files", "group.steps": "{count} steps",

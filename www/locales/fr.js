@@ -15,6 +15,8 @@ export default {
   "toolPreparing.preparing": "Préparation de {name}…", "toolPreparing.quiet": "silence depuis {seconds} s",
   "tool.unnamed": "Préparation d’un appel d’outil…", "tool.call": "{name} {title}", "tool.output": "Sortie",
   "tool.input": "Arguments tels que reçus", "tool.more": "D’autres arguments ne sont pas affichés", "tool.locations": "Emplacements",
+  "tool.rejected": "Vous avez refusé cet appel", "tool.skipped": "Non exécuté : un appel précédent a été refusé", "tool.used": "Non exécuté : un seul appel par tour",
+  "error.tool-unknown": "Aucun outil de ce nom", "error.tool-failed": "L’outil a échoué", "error.checkpoint-failed": "Le point de contrôle n’a pas pu être créé", "error.approval-failed": "La question n’a pas pu être posée", "error.arguments-incomplete": "L’appel a été coupé",
   "reasoning.streaming": "Réflexion…", "reasoning.done": "Réflexion",
 
   "group.read": "{count} fichiers lus", "group.steps": "{count} étapes",

@@ -15,6 +15,8 @@ export default {
   "toolPreparing.preparing": "正在准备 {name}…", "toolPreparing.quiet": "已 {seconds} 秒没有新数据",
   "tool.unnamed": "正在准备工具调用…", "tool.call": "{name} {title}", "tool.output": "输出",
   "tool.input": "收到的参数原文", "tool.more": "其余参数未显示", "tool.locations": "位置",
+  "tool.rejected": "你拒绝了此调用", "tool.skipped": "未运行:之前的调用已被拒绝", "tool.used": "未运行:每轮只运行一个调用",
+  "error.tool-unknown": "没有此名称的工具", "error.tool-failed": "工具运行失败", "error.checkpoint-failed": "无法创建检查点", "error.approval-failed": "无法提出询问", "error.arguments-incomplete": "调用被截断",
   "reasoning.streaming": "正在思考…", "reasoning.done": "思考过程",
 
   "group.read": "已读取 {count} 个文件", "group.steps": "{count} 个步骤",
