@@ -7,7 +7,7 @@ mod support;
 
 use chatrows::{Asked, End, Format, Limits, Options, Outcome, RowId, RunTools, StreamOptions, TaggedTools, WaitId};
 use serde_json::{Value, json};
-use support::{Chat, Cuts, chat_of, unindent};
+use support::{Chat, Cuts, Random, chat_of, unindent};
 
 const READ: &str = "<read_file><path>a</path></read_file>";
 const WRITE: &str = "<write_to_file><path>b</path><content>x</content></write_to_file>";
@@ -498,4 +498,77 @@ fn many_calls_are_linear() {
     assert_eq!(runs, 2000);
     play.chat.drain();
     assert_eq!(play.chat.chat.rows().count(), 4000);
+}
+
+/// Whatever comes in whatever order: no call runs twice, none without leave, the turn comes to its end, and rows rest.
+#[test]
+fn made_up_schedules_come_to_rest() {
+    let pieces = ["Text. ", READ, WRITE, "<read_file><path>c", "</path></read_file>", "<thinking>hm</thinking>", "`<x"];
+    for seed in 0..400 {
+        let mut random = Random(seed);
+        let tools = RunTools {
+            parallel: random.below(2) == 0,
+            concurrent: Some(random.below(2) == 0),
+            approval: random.below(2) == 0,
+            checkpoint: random.below(2) == 0,
+            ..RunTools::default()
+        };
+        let approval = tools.approval;
+        let mut play = Play::new(tools);
+        let (mut waits, mut ran, mut approved, mut aborted) = (Vec::new(), Vec::new(), Vec::new(), false);
+        let mut look = |play: &mut Play, waits: &mut Vec<Asked>, approved: &[RowId], aborted: bool| {
+            for (_, asked) in play.chat.chat.take_asked() {
+                match asked {
+                    Asked::Cancel(_) | Asked::Ready | Asked::Aborted => waits.clear(),
+                    asked => waits.push(asked),
+                }
+                if let Asked::Run(_, row) = asked {
+                    assert!(!ran.contains(&row), "{row:?} runs twice, seed {seed}");
+                    assert!(!approval || approved.contains(&row), "{row:?} runs without leave, seed {seed}");
+                    assert!(!aborted, "{row:?} runs after the abort, seed {seed}");
+                    ran.push(row);
+                }
+            }
+            assert!(waits.len() <= 1, "two things are waited for, seed {seed}");
+            play.chat.drain();
+        };
+        let answer = |play: &mut Play, waits: &mut Vec<Asked>, approved: &mut Vec<RowId>, random: &mut Random| {
+            let Some(asked) = waits.pop() else { return };
+            let outcome = [Outcome::Yes, Outcome::Yes, Outcome::No, Outcome::Failed("why")][random.below(4)];
+            let (Asked::Checkpoint(wait) | Asked::Approve(wait, _) | Asked::Run(wait, _)) = asked else { return };
+            if let (Asked::Approve(_, row), Outcome::Yes) = (asked, outcome) {
+                approved.push(row);
+            }
+            assert!(play.chat.chat.settle(play.chat.stream, wait, outcome), "seed {seed}");
+            assert!(!play.chat.chat.settle(play.chat.stream, wait, outcome), "an answer counts twice, seed {seed}");
+        };
+        for _ in 0..12 {
+            match random.below(8) {
+                0 => drop(play.chat.finish()),
+                1 if random.below(3) == 0 => {
+                    play.chat.abort();
+                    aborted = true;
+                }
+                2..=3 => answer(&mut play, &mut waits, &mut approved, &mut random),
+                _ => {
+                    play.say(pieces[random.below(pieces.len())]);
+                }
+            }
+            look(&mut play, &mut waits, &approved, aborted);
+        }
+        play.finish();
+        look(&mut play, &mut waits, &approved, aborted);
+        for _ in 0..64 {
+            answer(&mut play, &mut waits, &mut approved, &mut random);
+            look(&mut play, &mut waits, &approved, aborted);
+        }
+        assert_eq!(play.chat.chat.is_turn_over(play.chat.stream), Some(true), "seed {seed}");
+        for row in play.chat.rows().as_array().unwrap() {
+            let state = row["state"].as_str().unwrap();
+            assert!(
+                !["streaming", "preparing", "running", "pending"].contains(&state),
+                "{row} at the end, seed {seed}"
+            );
+        }
+    }
 }
