@@ -235,11 +235,12 @@ fn who_fails_to_ask_runs_nothing() {
 fn an_unknown_and_an_unclosed_call_are_errors_and_the_turn_goes_on() {
     let known = Some(vec!["write_to_file".to_owned()]);
     let mut play = Play::new(RunTools { known, ..free() });
-    play.say(READ).say(WRITE).asks("run write_to_file").gives("1").say("<read_file><path>a").finish().asks("ready");
-    play.rows(
+    play.say(&[READ, WRITE, READ].concat()).asks("run write_to_file").gives("1");
+    play.say("<read_file><path>a").finish().asks("ready").rows(
         r#"
         tool failed read_file(<path>a</path>) whole !tool-unknown
         tool done write_to_file(<path>b</path><content>x</content>) whole output "1"
+        tool failed read_file(<path>a</path>) whole !tool-unknown
         tool failed read_file(<path>a) !arguments-incomplete
         "#,
     );

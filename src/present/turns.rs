@@ -127,6 +127,9 @@ pub(crate) struct Turns {
     pub asked: Vec<Asked>,
 }
 
+/// There is no tool of the call's name.
+const UNKNOWN: &str = "tool-unknown";
+
 impl Turns {
     /// `concurrent`: what is so where nothing is said.
     pub fn new(mut tools: RunTools, concurrent: bool) -> Self {
@@ -205,7 +208,13 @@ impl Turns {
                 }
                 return;
             }
-            Ok(block) if is_executable && self.turn.ended(block) == Some(BlockEnd::Complete) => return,
+            // It was noted twice.
+            Ok(block)
+                if is_executable
+                    && matches!(self.turn.ended(block), Some(BlockEnd::Complete | BlockEnd::Failed(UNKNOWN))) =>
+            {
+                return;
+            }
             // It goes on after its end: in a replay, or because what was said of it was taken back.
             known => {
                 if let Ok(block) = known {
@@ -236,7 +245,7 @@ impl Turns {
         let end = match () {
             () if !is_tool => BlockEnd::Complete,
             () if !is_executable => BlockEnd::Failed("arguments-incomplete"),
-            () if !is_known => BlockEnd::Failed("tool-unknown"),
+            () if !is_known => BlockEnd::Failed(UNKNOWN),
             () => BlockEnd::Complete,
         };
         self.with(stage, None, |turn, host| turn.end(block, end, host));

@@ -31,6 +31,10 @@ import init, {
   type StreamOptions,
   type SyncInitInput,
   type TaggedTools,
+  type ToolCall,
+  type ToolContext,
+  type ToolOptions,
+  type TurnState,
   type Tool,
   type ToolContent,
   type ToolField,
@@ -71,12 +75,12 @@ same<keyof typeof Renderer, "applyOps" | "diffLines" | "mountPanels" | "mountRow
 same<
   keyof ChatRows,
   | "abort" | "addUser" | "args" | "dispose" | "faults" | "finish" | "flush" | "free" | "locale" | "onFault"
-  | "panels" | "push" | "pushMessage" | "reset" | "rows" | "snapshot" | "stats" | "stream" | "subscribe" | "subscribeBuffer"
+  | "panels" | "push" | "pushMessage" | "ready" | "reset" | "rows" | "snapshot" | "stats" | "stream" | "subscribe" | "subscribeBuffer"
   | "toolProgress" | "toolResult" | "toolStarted" | "truncateFrom" | typeof Symbol.dispose
 >(true);
 same<
   keyof ChatStream,
-  "abort" | "end" | "faults" | "finish" | "free" | "id" | "pipe" | "push" | "pushMessage" | "restart" | "stats"
+  "abort" | "end" | "faults" | "finish" | "free" | "id" | "pipe" | "push" | "pushMessage" | "ready" | "restart" | "stats" | "turn"
 >(true);
 
 same<
@@ -98,7 +102,11 @@ export async function start(module: WebAssembly.Module): Promise<ChatRows> {
   const format: FormatName = "openai-chat";
   const cadence: Cadence = "frame";
   const taggedTools: Required<TaggedTools> = { tools: ["deploy"], params: ["stage"], inCode: false, thoughts: "inline" };
-  const options: Required<ChatOptions> = { format, cadence, limits, locale: "de", taggedTools };
+  const tools: Required<ToolOptions> = {
+    onTool: { deploy: async (call: ToolCall, { signal }: ToolContext) => ({ output: call.name, isError: signal.aborted }) },
+    onApproval: (call) => call.row > 0, checkpoint: async () => {}, parallel: true, mode: "serial", readOnly: ["look"],
+  };
+  const options: Required<ChatOptions> = { format, cadence, limits, locale: "de", taggedTools, ...tools };
   new ChatRows().dispose();
   new ChatRows({ cadence: 50 }).free();
   const chat: ChatRows = new ChatRows(options);
@@ -120,6 +128,8 @@ export async function feed(chat: ChatRows, response: Response): Promise<StreamEn
   const user: number = chat.addUser("hello");
   const options: StreamOptions = { format: "openai-chat", parent: user, taggedTools: true };
   const stream: ChatStream = chat.stream(options);
+  const turn: TurnState | null = stream.turn();
+  console.log(turn?.waitsFor, await stream.ready(), await chat.ready());
   stream.push(new Uint8Array(2));
   stream.push(new ArrayBuffer(2));
   stream.push("text");
