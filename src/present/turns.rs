@@ -309,6 +309,8 @@ impl Turns {
             },
             _ => {}
         }
+        // What a tool failed with its row has; the next one has its own reasons.
+        let words = words.filter(|_| asked != TurnStage::Run);
         self.with(stage, words, |turn, host| turn.settle(wait, answer, host))
     }
 
@@ -421,7 +423,7 @@ impl TurnHost for Host<'_, '_> {
     fn fail(&mut self, block: BlockNumber, code: &'static str) {
         self.show(block);
         if let Some(row) = self.executable(block) {
-            let why = error(self.words.unwrap_or_default(), Some(code), None);
+            let why = error(self.words.take().unwrap_or_default(), Some(code), None);
             end(row, RowState::Failed, Fact::Error, why, self.stage);
         }
     }
