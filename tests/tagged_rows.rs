@@ -101,6 +101,18 @@ fn parameters_stream() {
     );
 }
 
+/// The fields move when the call ends; what was shown of them moves too.
+#[test]
+fn a_parameter_behind_content_takes_the_place_of_the_one_before() {
+    let body = "<path>p</path><content>A</content><path>q</path>";
+    let chat = check(
+        &[&format!("<write_to_file>{body}"), "</write_to_file>"],
+        "stop",
+        &format!("tool pending write_to_file({body}) whole"),
+    );
+    assert_eq!(fields(&chat.rows()[0]), "content=A path=q");
+}
+
 /// The original runs it as if it were complete.
 #[test]
 fn a_call_that_was_never_closed_is_never_run() {
