@@ -3,8 +3,8 @@
 
 /** Deltas of the text inputs. */
 const DELTAS = 20_000;
-/** Characters of one argument delta. */
-const ARGUMENT_DELTA = 24;
+/** Characters of one delta of the inputs that are given by their length. */
+const LONG_DELTA = 24;
 /** How a body arrives. */
 const PIECE_BYTES = 16 << 10;
 
@@ -105,30 +105,65 @@ function varied() {
   );
 }
 
+/** Lines of code until they have `length`, as `size` counts it. */
+function code(rng, length, size) {
+  let content = "";
+  for (let soFar = 0; soFar < length; ) {
+    const line = `${"  ".repeat(rng.below(5))}const ${rng.letters(6)} = ${rng.one(WORDS)}(${rng.one(['"a\\tb"', '"…"', "42", "x"])});`;
+    const piece = `${line}${rng.below(6) ? "" : ` // ${rng.one(WORDS)} ${rng.one(WORDS)} 😀`}\n`;
+    content += piece;
+    soFar += size(piece);
+  }
+  return content;
+}
+
+/** `text` in deltas. By characters, not UTF-16 units: halves of a pair would be escapes, twelve bytes for one character. */
+function longDeltas(text) {
+  const characters = Array.from(text);
+  const deltas = [];
+  for (let at = 0; at < characters.length; at += LONG_DELTA) deltas.push(characters.slice(at, at + LONG_DELTA).join(""));
+  return deltas;
+}
+
 /** A response that calls a tool with `length` characters of arguments: a file to write, as JSON text. */
 function argument(length) {
   const rng = random(4);
   const head = '{"path":"src/présenter/cursor.ts","mode":"overwrite","content":"';
   const tail = '","executable":false}';
-  let content = "";
-  for (let size = head.length + tail.length; size < length; ) {
-    const line = `${"  ".repeat(rng.below(5))}const ${rng.letters(6)} = ${rng.one(WORDS)}(${rng.one(['"a\\tb"', '"…"', "42", "x"])});`;
-    const piece = `${line}${rng.below(6) ? "" : ` // ${rng.one(WORDS)} ${rng.one(WORDS)} 😀`}\n`;
-    content += piece;
-    size += JSON.stringify(piece).length - 2;
-  }
+  const content = code(rng, length - head.length - tail.length, (piece) => JSON.stringify(piece).length - 2);
   const input = `${head}${JSON.stringify(content).slice(1, -1)}${tail}`;
   const call = (more) => chunk({ tool_calls: [{ index: 0, ...more }] });
   const name = { id: "call_Nb3pQ7wZ", type: "function", function: { name: "write_file", arguments: "" } };
-  const chunks = [chunk({ role: "assistant", content: null, refusal: null }), call(name)];
-  // By characters, not UTF-16 units: halves of a pair would be escapes, twelve bytes for one character.
-  const characters = Array.from(input);
-  for (let at = 0; at < characters.length; at += ARGUMENT_DELTA) {
-    const piece = characters.slice(at, at + ARGUMENT_DELTA).join("");
-    chunks.push(call({ function: { arguments: piece } }));
-  }
-  chunks.push(chunk({}, "tool_calls"));
-  return { ...body(chunks), deltas: chunks.length - 3, input, field: content };
+  const deltas = longDeltas(input);
+  const chunks = [
+    chunk({ role: "assistant", content: null, refusal: null }), call(name),
+    ...deltas.map((piece) => call({ function: { arguments: piece } })), chunk({}, "tool_calls"),
+  ];
+  return { ...body(chunks), deltas: deltas.length, input, field: content };
+}
+
+/** A response that says `said`, to be read with calls as tags. */
+function tagged(said, holds) {
+  const deltas = longDeltas(said);
+  const chunks = [
+    chunk({ role: "assistant", content: "", refusal: null }), ...deltas.map((content) => chunk({ content })), chunk({}, "stop"),
+  ];
+  return { ...body(chunks), deltas: deltas.length, taggedTools: true, ...holds };
+}
+
+/** The same file as a call written in tags, `length` characters of it. */
+function writeToFile(length) {
+  const content = code(random(4), length, (piece) => piece.length);
+  const input = `\n<path>src/présenter/cursor.ts</path>\n<content>\n${content}</content>\n`;
+  return tagged(`<write_to_file>${input}</write_to_file>`, { input, field: content.trim() });
+}
+
+/** `length` characters of text in which no call is. */
+function taggedText(length) {
+  const rng = random(8);
+  let said = "";
+  while (said.length < length) said += token(rng);
+  return tagged(said, { text: said.trim() });
 }
 
 /** `count` responses of one short text each, every one its own body; for a chat of many rows. */
@@ -170,6 +205,10 @@ const MAKERS = {
   argument: () => argument(1 << 20),
   "argument-256k": () => argument(1 << 18),
   "argument-4m": () => argument(1 << 22),
+  "write-to-file": () => writeToFile(1 << 20),
+  "write-to-file-256k": () => writeToFile(1 << 18),
+  "tagged-text": () => taggedText(1 << 20),
+  "tagged-text-256k": () => taggedText(1 << 18),
   varied,
   padded,
   usage: counted,

@@ -15,13 +15,19 @@ const CASES = [
   { name: "varied", input: "varied" },
   { name: "padded", input: "padded" },
   { name: "usage", input: "usage" },
+  { name: "write-to-file", input: "write-to-file" },
+  { name: "tagged-text", input: "tagged-text" },
 ];
 
-/** How time grows with the length of one argument; a short one is read `repeat` times for one sample. */
+/** How time grows with the length of one input; a short one is read `repeat` times for one sample. */
 const GROWTH = [
   { name: "argument-256k", repeat: 4 },
   { name: "argument", repeat: 1 },
   { name: "argument-4m", repeat: 1 },
+  { name: "write-to-file-256k", repeat: 4 },
+  { name: "write-to-file", repeat: 1 },
+  { name: "tagged-text-256k", repeat: 4 },
+  { name: "tagged-text", repeat: 1 },
 ];
 
 /** The least that a page can do in JavaScript: decode, split into events, parse, and nothing else. */
@@ -41,8 +47,8 @@ export function readFloor(createParser, pieces) {
 }
 
 /** The same bytes through a chat of their own, up to a listener that reads every word and the string's length. */
-export function readChat(ChatRows, pieces, frame = PIECES_PER_FRAME) {
-  const chat = new ChatRows({ format: "openai-chat" });
+export function readChat(ChatRows, { pieces, taggedTools = false }, frame = PIECES_PER_FRAME) {
+  const chat = new ChatRows({ format: "openai-chat", taggedTools });
   const heard = { sum: 0, units: 0 };
   chat.subscribeBuffer((words, text) => {
     for (let at = 0; at < words.length; at++) heard.sum = (heard.sum + words[at]) | 0;
@@ -70,7 +76,7 @@ export function discard(chat) {
 function check({ ChatRows, createParser }, name) {
   const expected = input(name);
   const records = readFloor(createParser, expected.pieces);
-  const { chat, heard } = readChat(ChatRows, expected.pieces);
+  const { chat, heard } = readChat(ChatRows, expected);
   const [row, ...others] = chat.rows();
   const stats = chat.stats();
   const field = row.tool?.fields.find(({ path }) => path[0] === "content");
@@ -115,9 +121,9 @@ export async function measure(sides, { rounds, only }) {
     // Each case comes after every other, so that none always pays for what another left behind.
     for (let turn = 0; turn < cases.length; turn++) {
       const { name, input: from, frame } = cases[(turn + round + WARM_UP_ROUNDS) % cases.length];
-      const { pieces } = input(from);
-      const floor = () => sample(1, () => void readFloor(createParser, pieces));
-      const chatrows = () => sample(1, () => readChat(ChatRows, pieces, frame).chat);
+      const response = input(from);
+      const floor = () => sample(1, () => void readFloor(createParser, response.pieces));
+      const chatrows = () => sample(1, () => readChat(ChatRows, response, frame).chat);
       // Each goes first in every other round.
       const times = {};
       if (round & 1) (times.floor = await floor()), (times.chatrows = await chatrows());
@@ -127,8 +133,8 @@ export async function measure(sides, { rounds, only }) {
       samples.get(name).chatrows.push(times.chatrows);
     }
     for (const { name, repeat } of growth) {
-      const { pieces } = input(name);
-      const time = await sample(repeat, () => readChat(ChatRows, pieces).chat);
+      const response = input(name);
+      const time = await sample(repeat, () => readChat(ChatRows, response).chat);
       if (round >= 0) grown.get(name).push(time);
     }
   }
@@ -146,7 +152,8 @@ export async function measure(sides, { rounds, only }) {
  * the same deltas through the floor.
  */
 export async function coldSample(side, { startModule, ChatRows, createParser }) {
-  const { pieces, records } = input("cold");
+  const response = input("cold");
+  const { pieces, records } = response;
   const start = performance.now();
   if (side === "floor") {
     const read = readFloor(createParser, pieces);
@@ -155,7 +162,7 @@ export async function coldSample(side, { startModule, ChatRows, createParser }) 
     return time;
   }
   await startModule();
-  const { chat } = readChat(ChatRows, pieces);
+  const { chat } = readChat(ChatRows, response);
   const time = performance.now() - start;
   const { total } = chat.stats().records;
   if (total !== records) throw new Error(`the chat read ${total} of ${records} records`);

@@ -30,8 +30,8 @@ const tasks = {
   /** Memory that the module holds after one job, and the UTF-8 bytes of what its rows say; a module of its own each. */
   async memory() {
     return [
-      await held("text", (ChatRows) => readChat(ChatRows, input("text").pieces).chat),
-      await held("argument", (ChatRows) => readChat(ChatRows, input("argument").pieces).chat),
+      await held("text", (ChatRows) => readChat(ChatRows, input("text")).chat),
+      await held("argument", (ChatRows) => readChat(ChatRows, input("argument")).chat),
       await held("short-rows", tenThousandRows),
     ];
   },

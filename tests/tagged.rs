@@ -8,7 +8,7 @@ mod support;
 
 use chatrows::Grammar;
 use support::Random;
-use support::tagged::{Message, line};
+use support::tagged::{Block, Message, PARAMS, line};
 
 /// The ways a message may come: at once, character by character, in two pieces cut anywhere, and in random pieces of 1
 /// to 10 characters.
@@ -156,15 +156,16 @@ fn content_goes_to_its_last_closing_tag() {
 }
 
 /// Improvement: the originals show `A` until the tool closes (the first) or until a later closing tag; here the value
-/// is open until the tool closes, grows at each closing tag, and never shrinks.
+/// streams on as soon as text shows that it does.
 #[test]
-fn content_with_its_closing_tag_in_it_keeps_growing() {
+fn content_with_its_closing_tag_in_it_streams_on() {
     check_steps([
         ("<write_to_file><content>A ", r#"~write_to_file{content: ~"A"}"#),
         ("</content>", r#"~write_to_file{content: ~"A"}"#),
-        (" B ", r#"~write_to_file{content: ~"A"}"#),
-        ("</content>", r#"~write_to_file{content: ~"A </content> B"}"#),
-        ("</write_to_file>", r#"write_to_file{content: "A </content> B"}"#),
+        (" B ", r#"~write_to_file{content: ~"A </content> B"}"#),
+        ("C", r#"~write_to_file{content: ~"A </content> B C"}"#),
+        ("</content>", r#"~write_to_file{content: ~"A </content> B C"}"#),
+        ("</write_to_file>", r#"write_to_file{content: "A </content> B C"}"#),
     ]);
     check(
         "<write_to_file><content>A</content>B</content>C</content></write_to_file>",
@@ -512,7 +513,7 @@ fn invocations_by_attribute_are_text() {
 fn check_body<const N: usize>(pieces: [&str; N], expected: &str, held: &str) {
     let mut so_far = Message::new(&Grammar::default(), usize::MAX);
     pieces.iter().for_each(|piece| so_far.push(piece));
-    let Some(support::tagged::Block::Call { body, .. }) = so_far.told().last() else { panic!("no call") };
+    let Some(Block::Call { body, .. }) = so_far.told().last() else { panic!("no call") };
     assert_eq!((body.as_str(), so_far.parser.held()), (expected, held));
 }
 
@@ -595,6 +596,144 @@ fn report_10_content_is_not_cut() {
         "<write_to_file><path>p</path><content>A </content> <path>q</path></content></write_to_file>",
         r#"write_to_file{path: "p", content: "A </content> <path>q</path>"}"#,
     );
+}
+
+// What shows behind a closing tag that the content may hold.
+
+/// What shows of the content after each character, each once; in the end at last.
+fn content_shown(body: &str) -> Vec<String> {
+    let mut so_far = Message::new(&Grammar::default(), usize::MAX);
+    so_far.push("<write_to_file><path>p</path><content>");
+    let mut shown: Vec<String> = Vec::new();
+    let mut see = |so_far: &Message| {
+        let Some(Block::Call { params, .. }) = so_far.told().first() else { panic!("no call") };
+        let content = params.iter().find(|param| param.name == "content").unwrap();
+        if shown.last() != Some(&content.text) {
+            shown.push(content.text.clone());
+        }
+    };
+    for (at, c) in body.char_indices() {
+        so_far.push(&body[at..at + c.len_utf8()]);
+        see(&so_far);
+    }
+    so_far.finish();
+    see(&so_far);
+    shown
+}
+
+#[track_caller]
+fn check_content<const N: usize>(body: &str, shown: [&str; N]) {
+    assert_eq!(content_shown(body), shown);
+}
+
+#[test]
+fn report_10_content_is_not_frozen() {
+    let open = "<write_to_file><path>p</path><content>A </content> B";
+    check_open(open, r#"~write_to_file{path: "p", content: ~"A </content> B"}"#);
+    check_content("A </content> B</content></write_to_file>", ["A", "A </content> B"]);
+    check_content(
+        "A</content>B C</content>D</content>",
+        ["A", "A</content>B", "A</content>B C", "A</content>B C</content>D"],
+    );
+}
+
+/// The price of a body with text between its parameters.
+#[test]
+fn text_that_was_taken_for_content_is_taken_back_when_the_call_ends() {
+    check_content("A</content>j k</write_to_file>", ["A", "A</content>j", "A</content>j k", "A"]);
+    check("<write_to_file><content>A</content>junk</write_to_file>", r#"write_to_file{content: "A"}"#);
+    check("<write_to_file><content></content>junk</write_to_file>", r#"write_to_file{content: ""}"#);
+    check_content("A</content>j", ["A", "A</content>j", "A"]);
+}
+
+#[test]
+fn a_parameter_behind_text_that_was_taken_for_content_counts() {
+    check_content(
+        "A</content>j<url>u</url></write_to_file>",
+        [
+            "A",
+            "A</content>j",
+            "A</content>j<u",
+            "A</content>j<ur",
+            "A</content>j<url",
+            "A</content>j<url>",
+            "A</content>j<url>u",
+            "A</content>j<url>u</u",
+            "A</content>j<url>u</ur",
+            "A</content>j<url>u</url",
+            "A</content>j<url>u</url>",
+            "A",
+        ],
+    );
+    check(
+        "<write_to_file><content>A</content>j<url>u</url></write_to_file>",
+        r#"write_to_file{content: "A", url: "u"}"#,
+    );
+}
+
+#[test]
+fn what_may_be_a_parameter_behind_content_stays_hidden() {
+    check_content("A</content>\n<task_progress>t</task_progress>\n</write_to_file>", ["A"]);
+    check_content("A</content> <task_progress>t <b> </path> C", ["A"]);
+}
+
+#[test]
+fn text_behind_what_looked_like_a_parameter_shows_all_of_it() {
+    check_content("A </content> <path>q</path> B</content>", ["A", "A </content> <path>q</path> B"]);
+    check_content("A</content><content>B</content>", ["A", "A</content><content>B"]);
+    check_content("A</content> <path>q</content>", ["A", "A</content> <path>q"]);
+}
+
+#[test]
+fn an_unknown_tag_behind_content_is_content() {
+    check_content("A</content><b></content>", ["A", "A</content><b>"]);
+    check_content("A</content><path ></content>", ["A", "A</content><path", "A</content><path >"]);
+    check_content("A</content></b></content>", ["A", "A</content></b", "A</content></b>"]);
+    check_content(
+        "A</content><<path>",
+        ["A", "A</content><<p", "A</content><<pa", "A</content><<pat", "A</content><<path", "A</content><<path>", "A"],
+    );
+}
+
+#[test]
+fn half_a_tag_behind_content_is_hidden_until_it_is_none() {
+    let opening = PARAMS.iter().map(|name| format!("<{name}>"));
+    for tag in opening.chain(["</content>".into(), "</write_to_file>".into()]) {
+        for end in 1..tag.len() {
+            let half = format!("A</content> {}", &tag[..end]);
+            assert_eq!(content_shown(&half), ["A"]);
+            let none = format!("{half}z</content>");
+            assert_eq!(content_shown(&none), ["A", none.strip_suffix("</content>").unwrap()]);
+        }
+    }
+}
+
+#[test]
+fn content_that_streams_on_holds_spaces_and_half_closing_tags_back() {
+    check_content("A</content>B \n</cont </content>", ["A", "A</content>B", "A</content>B \n</cont"]);
+    check_content("A</content>B</write_to_f</content>", ["A", "A</content>B", "A</content>B</write_to_f"]);
+}
+
+#[test]
+fn lines_end_as_they_may_behind_content() {
+    check_content("A\r\n</content>\r\n<url>u</url>\r\n</write_to_file>", ["A"]);
+    check_content("A\r\n</content>\r\nB\r\n</content>\r\n", ["A", "A\r\n</content>\r\nB"]);
+}
+
+#[test]
+fn what_javascript_trims_is_space_behind_content_and_nothing_else_is() {
+    check_content("é</content>\u{a0}\u{feff}\u{3000}</write_to_file>", ["é"]);
+    check_content("é</content>\u{a0}漢😀</content>", ["é", "é</content>\u{a0}漢", "é</content>\u{a0}漢😀"]);
+    check_content("é</content>\u{85}</content>", ["é", "é</content>\u{85}"]);
+}
+
+#[test]
+fn of_two_values_that_may_hold_their_closing_tags_the_second_settles_the_first() {
+    let grammar = Grammar::default().with_last_close("write_to_file", "diff");
+    let open = "<write_to_file><content>A</content>j<diff>b</diff>c";
+    check_with(&grammar, open, r#"~write_to_file{content: ~"A", diff: ~"b"}"#, true);
+    let closed = format!("{open}</diff></content></write_to_file>");
+    check_with(&grammar, &closed, r#"write_to_file{content: "A", diff: "b</diff>c"}"#, true);
 }
 
 // Names that are told.

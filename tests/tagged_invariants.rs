@@ -1,16 +1,18 @@
 //! The parser of tagged text against one that reads the whole message at once, on generated messages: after each piece,
-//! however the message is cut, what was told and what is held back are what has come so far.
+//! however the message is cut, what was told and what is held back are what has come so far. `Message` asserts that no value
+//! shrinks, but for the one cut when a call ends.
 
 #![cfg(not(target_arch = "wasm32"))]
 
 mod support;
 
-use chatrows::Grammar;
+use chatrows::{Format, Grammar, Options, StreamOptions, TaggedTools};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use support::many_cases;
+use serde_json::json;
 use support::tagged::{Block, Message, TOOLS, line, reference, trim};
+use support::{Chat, cases, chat_of, end, many_cases, sse, without_ids};
 
 /// Pieces of which any order is a message: tags, what is nearly one, code, and letters that are no ASCII.
 const TEXT: &[&str] = &[
@@ -87,6 +89,36 @@ const OPENINGS: &[&str] = &[
     "\n```xml\n<read_file>",
 ];
 
+/// What may stand in content and behind its closing tags.
+const CONTENT: &[&str] = &[
+    "</content>",
+    "</content>",
+    "</content> ",
+    "</content>\r\n",
+    "<content>",
+    "<path>q</path>",
+    "<path>",
+    "</path>",
+    "<url>u</url>\n",
+    "<foo>",
+    "</foo>",
+    "<pa",
+    "<con",
+    "</",
+    "<",
+    "</cont",
+    "</write_to_fil",
+    "</write_to_file>",
+    "a",
+    " b",
+    "é",
+    "😀",
+    " ",
+    "\n",
+    "\u{a0}",
+    "\u{85}",
+];
+
 fn message() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         5 => select(TEXT),
@@ -97,8 +129,30 @@ fn message() -> impl Strategy<Value = String> {
     vec(piece, 0..16).prop_map(|pieces| pieces.concat())
 }
 
+/// A call whose content may hold all of that.
+fn content() -> impl Strategy<Value = String> {
+    vec(select(CONTENT), 0..14).prop_map(|pieces| format!("<write_to_file><path>p</path><content>{}", pieces.concat()))
+}
+
 fn places(message: &str) -> Vec<usize> {
     (0..=message.len()).filter(|at| message.is_char_boundary(*at)).collect()
+}
+
+/// The chat of a response whose text comes in these pieces, drained after each; `drain` compares the ops with the rows.
+fn chat<'a>(pieces: impl Iterator<Item = &'a str>) -> Chat {
+    let mut chat = chat_of(Format::OpenAiChat, Options::default());
+    let options =
+        StreamOptions { tagged_tools: Some(TaggedTools::default()), ..StreamOptions::from(Format::OpenAiChat) };
+    chat.stream = chat.chat.stream(options);
+    for piece in pieces {
+        let chunk = json!({"choices": [{"delta": {"content": piece}}]}).to_string();
+        chat.push(sse([chunk]).as_bytes());
+        chat.drain();
+    }
+    chat.push(sse([end("stop")]).as_bytes());
+    chat.finish();
+    chat.drain();
+    chat
 }
 
 /// What is held back is what may yet become a tag that counts, and spaces.
@@ -113,7 +167,7 @@ proptest! {
     #![proptest_config(many_cases())]
 
     #[test]
-    fn blocks_are_those_of_the_message_so_far_however_it_is_cut(message in message()) {
+    fn blocks_are_those_of_the_message_so_far_however_it_is_cut(message in prop_oneof![message(), content()]) {
         let grammar = Grammar::default();
         let places = places(&message);
         let expected: Vec<Vec<Block>> = places.iter().map(|at| reference(&message[..*at], false)).collect();
@@ -195,5 +249,17 @@ proptest! {
             so_far.push(&message[at..]);
             so_far.finish();
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(1_000))]
+
+    #[test]
+    fn ops_lead_to_the_rows_however_the_text_is_cut(message in prop_oneof![message(), content()], cut in any::<Index>()) {
+        let places = places(&message);
+        let by_one = chat(places.windows(2).map(|pair| &message[pair[0]..pair[1]]));
+        let (before, after) = message.split_at(*cut.get(&places));
+        prop_assert_eq!(without_ids(&by_one.rows()), without_ids(&chat([before, after].into_iter()).rows()));
     }
 }

@@ -45,13 +45,21 @@ impl TaggedSink for Call {
         self.body.push_str(text);
         self.args.advance(&self.body, &mut self.fields);
         self.truncated |= self.args.preview_truncated();
-        if self.args.take_rewritten() {
-            self.again += self.fields.iter().map(|field| (field.shown_end - field.start) as usize).sum::<usize>();
-        }
+        self.count_again();
     }
 
     fn tool_end(&mut self, closed: bool) {
         self.args.finish(closed, &self.body, &mut self.fields);
+        self.count_again();
+    }
+}
+
+impl Call {
+    /// Whoever shows the fields shows all of them again where one was taken back.
+    fn count_again(&mut self) {
+        if self.args.take_rewritten() {
+            self.again += self.fields.iter().map(|field| (field.shown_end - field.start) as usize).sum::<usize>();
+        }
     }
 }
 
@@ -136,6 +144,43 @@ fn a_value_of_what_may_end_it() {
     }
 }
 
+/// Each byte is read once more where it shows late.
+#[test]
+fn content_that_goes_on_behind_its_closing_tags() {
+    for piece in [
+        "</content>x",
+        "</content> \r\n",
+        "</content> <path>q</path>",
+        "</content> <path>q</path> B",
+        "</content><content>",
+        "</content><pat>",
+        "</content></write_to_fil ",
+        "</content><path></write_to_file>",
+    ] {
+        check(content(piece), 10.1);
+    }
+    // One closing tag, and then no other.
+    for piece in ["x ", "<path>q</path> ", "<pat ", "</write_to_fil ", " ", "\u{a0}", "<", "<content>", "<url>u</url>x"]
+    {
+        let tail = |end: &'static str| {
+            move |size: usize| format!("<write_to_file><content>A</content>{}{end}", piece.repeat(size / piece.len()))
+        };
+        check(tail(""), 12.1);
+        check(tail("</write_to_file>"), 12.1);
+    }
+}
+
+/// Content that is taken back costs one more showing of what is left, once a call.
+#[test]
+fn text_behind_content_is_taken_back_once() {
+    let long = "0123456789abcde\n".repeat(MIB / 64);
+    let message = format!("<write_to_file><content>{long}</content>{long}<url>u</url></write_to_file>");
+    let (_, call) = read(&Grammar::default(), &message);
+    assert!(call.again > long.len() / 2 && call.again <= message.len() / 2, "{} bytes again", call.again);
+    let settled = format!("<write_to_file><content>{}</content>", format!("{long}</content>").repeat(8));
+    assert_eq!(read(&Grammar::default(), &settled).1.again, 0);
+}
+
 #[test]
 fn a_body_of_what_may_be_tags() {
     for piece in
@@ -151,7 +196,6 @@ fn calls() {
     check(repeated("a <read_file><path>b</path></read_file> "), 8.1);
 }
 
-/// Whoever shows the fields shows all of them again where one was taken back.
 #[test]
 fn parameters_that_come_again_and_again() {
     let long = "x".repeat(MIB / 4);

@@ -82,9 +82,9 @@ fn the_parameters_of_a_call_are_its_arguments() {
 fn parameters_stream() {
     let mut chat = tagged(TaggedTools::default());
     let mut shown = Vec::new();
-    for text in
-        ["<write_to_file><path>a.", "txt</path><content>\nOne", " </content> two </cont", "ent></write_to_file>"]
-    {
+    let body =
+        ["<write_to_file><path>a.", "txt</path><content>\nOne", " </content> two </cont", "ent></write_to_file>"];
+    for text in body {
         chat.push(sse([content(text)]).as_bytes());
         chat.drain();
         let row = &chat.rows()[0];
@@ -95,10 +95,40 @@ fn parameters_stream() {
         [
             "preparing path=a.…",
             "preparing path=a.txt content=One…",
-            "preparing path=a.txt content=One…",
+            "preparing path=a.txt content=One </content> two…",
             "pending path=a.txt content=One </content> two",
         ]
     );
+}
+
+/// Whatever was shown before: the ops lead there too.
+#[test]
+fn what_was_taken_for_content_is_taken_back() {
+    let body = "<path>p</path><content>A</content>junk";
+    let chat = check(
+        &[&format!("<write_to_file>{body}"), "</write_to_file>"],
+        "stop",
+        &format!("tool pending write_to_file({body}) whole"),
+    );
+    assert_eq!(fields(&chat.rows()[0]), "path=p content=A");
+    let chat = check(
+        &[&format!("<write_to_file>{body}")],
+        "stop",
+        &format!("tool failed write_to_file({body}) !arguments-incomplete"),
+    );
+    assert_eq!(fields(&chat.rows()[0]), "path=p content=A…");
+}
+
+/// The fields move when the call ends; what was shown of them moves too.
+#[test]
+fn a_parameter_behind_content_takes_the_place_of_the_one_before() {
+    let body = "<path>p</path><content>A</content><path>q</path>";
+    let chat = check(
+        &[&format!("<write_to_file>{body}"), "</write_to_file>"],
+        "stop",
+        &format!("tool pending write_to_file({body}) whole"),
+    );
+    assert_eq!(fields(&chat.rows()[0]), "content=A path=q");
 }
 
 /// The original runs it as if it were complete.

@@ -403,7 +403,10 @@ impl Rows {
     pub fn finish_input(&mut self, id: RowId, reader: &mut CallReader) -> bool {
         let Some(slot) = self.slot(id) else { return false };
         let Some(tool) = slot.row.tool.as_deref_mut() else { return false };
-        reader.finish(&tool.input, &mut tool.spans)
+        let well_formed = reader.finish(&tool.input, &mut tool.spans);
+        let rewritten = reader.take_rewritten();
+        slot.shown.iter_mut().for_each(|shown| shown.fields_rewritten |= rewritten);
+        well_formed
     }
 
     /// Makes the row's text this one, of which the first `same` bytes are known to stand.
@@ -699,11 +702,8 @@ impl Slot {
     fn read_input(&mut self, reader: &mut CallReader) {
         let Some(tool) = self.row.tool.as_deref_mut() else { return };
         reader.advance(&tool.input, &mut tool.spans);
-        if reader.take_rewritten()
-            && let Some(shown) = &mut self.shown
-        {
-            shown.fields_rewritten = true;
-        }
+        let rewritten = reader.take_rewritten();
+        self.shown.iter_mut().for_each(|shown| shown.fields_rewritten |= rewritten);
         if reader.preview_truncated() != tool.fields_truncated {
             tool.fields_truncated = reader.preview_truncated();
             self.changed.add(Changed::FIELDS_TRUNCATED);

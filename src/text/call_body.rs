@@ -1,9 +1,10 @@
 //! What stands between `<tool>` and `</tool>`: parameters, one after the other, and text that says nothing. Outside a
 //! parameter only a known parameter's opening tag and the tool's own closing tag count; inside one only its own closing
-//! tag. Where the grammar says so, a value goes on to the last of its closing tags. Resumable: this says which tag
-//! ended where, and keeps no text.
+//! tag. Where the grammar says so, a value goes on to the last of its closing tags; until the call ends, what stands
+//! behind one tells which is likely. Resumable: this says which tag ended where, and keeps no text.
 
 use super::grammar::{Grammar, Match};
+use super::held::trim_start;
 
 #[derive(Debug, Clone)]
 pub(crate) struct CallBody {
@@ -13,6 +14,8 @@ pub(crate) struct CallBody {
     within: Option<usize>,
     /// The parameter that closed, but may hold more of its closing tags.
     unsettled: Option<usize>,
+    /// Text stands behind its last closing tag.
+    goes_on: bool,
     tag: Tag,
 }
 
@@ -45,7 +48,7 @@ pub(crate) enum BodyEvent {
 
 impl CallBody {
     pub fn new(tool: usize) -> Self {
-        CallBody { tool, within: None, unsettled: None, tag: Tag::None }
+        CallBody { tool, within: None, unsettled: None, goes_on: false, tag: Tag::None }
     }
 
     /// Place of the tool's name.
@@ -63,6 +66,12 @@ impl CallBody {
         self.unsettled
     }
 
+    /// Text stands outside a parameter behind the last closing tag of what is not settled, and no space: nobody writes
+    /// that between parameters, so that value goes on, unless none of its closing tags follows.
+    pub fn goes_on(&self) -> bool {
+        self.goes_on
+    }
+
     /// Bytes so far of what may become the tool's closing tag.
     pub fn half_close(&self) -> usize {
         match self.tag {
@@ -73,17 +82,22 @@ impl CallBody {
     }
 
     /// Reads from `at` on to the end of the next tag that counts, or to the end.
-    pub fn next(&mut self, grammar: &Grammar, bytes: &[u8], at: &mut usize) -> Option<BodyEvent> {
+    pub fn next(&mut self, grammar: &Grammar, text: &str, at: &mut usize) -> Option<BodyEvent> {
         loop {
-            let rest = bytes.get(*at..).unwrap_or_default();
+            let rest = text.get(*at..).unwrap_or_default();
             if matches!(self.tag, Tag::None) {
-                let angle = memchr::memchr(b'<', rest);
-                *at += angle.map_or(rest.len(), |angle| angle + 1);
+                let angle = memchr::memchr(b'<', rest.as_bytes());
+                let before = angle.map_or(rest, |angle| rest.get(..angle).unwrap_or_default());
+                if self.may_end() {
+                    self.goes_on = !trim_start(before).is_empty();
+                }
+                *at += before.len();
                 angle?;
+                *at += 1;
                 self.tag = Tag::Angle;
                 continue;
             }
-            let byte = *rest.first()?;
+            let byte = *rest.as_bytes().first()?;
             if byte == b'>'
                 && let Some(event) = self.end_of_tag(grammar)
             {
@@ -93,8 +107,17 @@ impl CallBody {
             }
             // What does not go on with the tag may begin another.
             self.tag = self.more(grammar, byte);
-            *at += usize::from(!matches!(self.tag, Tag::None));
+            match self.tag {
+                Tag::None => self.goes_on |= self.may_end(),
+                _ => *at += 1,
+            }
         }
+    }
+
+    /// Nothing but spaces and parameters stands behind the last closing tag of what is not settled, and no parameter
+    /// is open.
+    fn may_end(&self) -> bool {
+        self.unsettled.is_some() && !self.goes_on && self.within.is_none()
     }
 
     fn own_name<'a>(&self, grammar: &'a Grammar) -> &'a str {
@@ -131,14 +154,14 @@ impl CallBody {
             Tag::Close { letters, own, .. } if own && self.own_name(grammar).len() == letters => {
                 let Some(param) = self.within.take() else { return Some(BodyEvent::Ended) };
                 if grammar.is_last_close(grammar.tools().name(self.tool), grammar.params().name(param)) {
-                    self.unsettled = Some(param);
+                    (self.unsettled, self.goes_on) = (Some(param), false);
                 }
                 Some(BodyEvent::Closed(param))
             }
             Tag::Close { letters, unsettled: true, .. } => {
                 let param = self.unsettled.filter(|param| grammar.params().name(*param).len() == letters)?;
                 // Whatever seemed to be open was part of the value.
-                self.within = None;
+                (self.within, self.goes_on) = (None, false);
                 Some(BodyEvent::Closed(param))
             }
             _ => None,

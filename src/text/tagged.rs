@@ -127,7 +127,7 @@ impl TaggedParser {
                     }
                 }
                 Block::Call(body) => {
-                    if let Some(BodyEvent::Ended) = body.next(&self.grammar, bytes, &mut at) {
+                    if let Some(BodyEvent::Ended) = body.next(&self.grammar, text, &mut at) {
                         let Block::Call(body) = std::mem::replace(&mut self.block, TEXT) else { return };
                         let tag = self.grammar.tools().name(body.tool()).len() + 3;
                         self.say_body(text.get(from..at), tag, sink);

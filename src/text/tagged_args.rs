@@ -1,6 +1,7 @@
 //! The parameters of a call written as tags, while its body streams: every piece is read once, and what it brings is
 //! kept as fields, one a parameter, each a name and a span of the body. What shows of a value only grows: a space and
-//! half a closing tag at its end are held back until the value goes on or ends.
+//! half a closing tag at its end are held back until the value goes on or ends. Only a value that may hold its own
+//! closing tag can lose some of it again, once, when the call ends and none of those tags followed.
 
 use super::call_body::{BodyEvent, CallBody};
 use super::grammar::Grammar;
@@ -10,9 +11,17 @@ use crate::json::{FieldKind, FieldSpan, Step};
 /// Reads the body of one call as it streams, as [`ArgsReader`](crate::json::ArgsReader) reads JSON. It keeps no text:
 /// the caller keeps the body and the fields.
 ///
-/// A parameter that comes again takes the place of the one before. Where the grammar lets a value hold its own closing
-/// tag, it is open until the call ends, and so is the question whether the parameters behind it are any: they come
-/// with the end.
+/// A parameter that comes again takes the place of the one before.
+///
+/// Where the grammar lets a value hold its own closing tag, it is open until the call ends, and ends at the last one.
+/// Behind each of them:
+///
+/// - spaces, parameters, and what may become one of these or a closing tag stay hidden. They are not part of the value
+///   if the call ends there; then the parameters count, and only then they show.
+/// - Text that is none of these (an unknown tag is such text) is taken for more of the value: all up to there shows,
+///   and the value streams on. If the call ends before the next of its closing tags, that much is taken back, and
+///   [`take_rewritten`](Self::take_rewritten) says so: the price of a body with text between its parameters.
+/// - One more of its closing tags settles that all before it is the value.
 ///
 /// ```
 /// use chatrows::{Grammar, TaggedArgs};
@@ -35,6 +44,8 @@ pub struct TaggedArgs {
     params: Vec<usize>,
     /// The last field's value, while it may grow.
     value: Value,
+    /// What the last field is if none of its closing tags follows: it may go on behind the last one. None: it may not.
+    settled: Option<Settled>,
     /// Parameters that show when the call ends: behind a value that may go on, or because of `late`.
     later: Vec<Later>,
     /// Taking fields back has cost too much: whatever begins now shows when the call ends.
@@ -55,6 +66,13 @@ struct Value {
     /// Up to where it was read.
     read: usize,
     half: Option<HalfClose>,
+}
+
+/// Where the value of a field stands.
+#[derive(Debug, Clone, Copy)]
+struct Settled {
+    start: u32,
+    shown_end: u32,
 }
 
 /// What may become the value's closing tag, if letters that were left out are forgiven: it is hidden until it is none.
@@ -94,6 +112,7 @@ impl TaggedArgs {
             read: 0,
             params: Vec::new(),
             value: Value::default(),
+            settled: None,
             later: Vec::new(),
             late: false,
             spent: 0,
@@ -105,7 +124,7 @@ impl TaggedArgs {
     /// Reads what `body` has beyond what was read before; new parameters are added to `fields`, the last one grows.
     pub fn advance(&mut self, body: &str, fields: &mut Vec<FieldSpan>) {
         let before = self.read;
-        while let Some(event) = self.body.next(&self.grammar, body.as_bytes(), &mut self.read) {
+        while let Some(event) = self.body.next(&self.grammar, body, &mut self.read) {
             match event {
                 BodyEvent::Opened(param) => self.open(param, fields),
                 BodyEvent::Closed(param) => self.close(param, body, fields),
@@ -123,11 +142,12 @@ impl TaggedArgs {
     pub fn finish(&mut self, closed: bool, body: &str, fields: &mut Vec<FieldSpan>) {
         self.advance(body, fields);
         let unsettled = self.body.unsettled();
-        if self.is_growing() {
+        if let (Some(Settled { start, shown_end }), Some(field)) = (self.settled.take(), fields.last_mut()) {
+            self.rewritten |= field.shown_end > shown_end;
+            (field.start, field.shown_end, field.closed) = (start, shown_end, closed);
+        } else if self.is_growing() {
             self.value.half = None;
             self.show(fields);
-        } else if let (Some(_), false, Some(field)) = (unsettled, self.late, fields.last_mut()) {
-            field.closed = closed;
         }
         for Later { param, start, end } in std::mem::take(&mut self.later) {
             self.add(param, start, fields);
@@ -141,7 +161,8 @@ impl TaggedArgs {
         self.late = false;
     }
 
-    /// Whether a field was taken back since this was last asked: its parameter came again.
+    /// Whether a field, or some of it, was taken back since this was last asked: its parameter came again, or the call
+    /// ended behind text that is not part of it.
     pub fn take_rewritten(&mut self) -> bool {
         std::mem::take(&mut self.rewritten)
     }
@@ -158,7 +179,12 @@ impl TaggedArgs {
 
     /// The last field is open, and may show all that comes.
     fn is_growing(&self) -> bool {
-        !self.late && self.body.unsettled().is_none() && self.body.within().is_some()
+        match self.body.unsettled() {
+            _ if self.late => false,
+            None => self.body.within().is_some(),
+            // Another value that may go on comes later.
+            param => self.body.goes_on() && self.settled.is_some() && self.params.last().copied() == param,
+        }
     }
 
     /// An opening tag ends where the reading stands.
@@ -214,7 +240,10 @@ impl TaggedArgs {
         self.value.half = None;
         self.show(fields);
         if let Some(field) = fields.last_mut() {
-            field.closed = self.body.unsettled().is_none();
+            match self.body.unsettled() {
+                Some(_) => self.settled = Some(Settled { start: field.start, shown_end: field.shown_end }),
+                None => field.closed = true,
+            }
         }
     }
 

@@ -204,22 +204,24 @@ impl TaggedSink for Told {
 
     fn tool_body(&mut self, text: &str) {
         assert!(!text.is_empty());
-        self.read(|args, body, fields| {
+        self.read(false, |args, body, fields| {
             body.push_str(text);
             args.advance(body, fields);
         });
     }
 
     fn tool_end(&mut self, whole: bool) {
-        self.read(|args, body, fields| args.finish(whole, body, fields));
+        self.read(true, |args, body, fields| args.finish(whole, body, fields));
         let Some(Block::Call { closed, .. }) = self.blocks.last_mut() else { panic!("no call") };
         *closed = whole;
     }
 }
 
 impl Told {
-    fn read(&mut self, read: impl FnOnce(&mut TaggedArgs, &mut String, &mut Vec<FieldSpan>)) {
-        let Some(Block::Call { body, params, closed: false, .. }) = self.blocks.last_mut() else { panic!("no call") };
+    fn read(&mut self, at_end: bool, read: impl FnOnce(&mut TaggedArgs, &mut String, &mut Vec<FieldSpan>)) {
+        let Some(Block::Call { name: tool, body, params, closed: false }) = self.blocks.last_mut() else {
+            panic!("no call")
+        };
         read(&mut self.args, body, &mut self.fields);
         let shown: Vec<Param> = self.fields.iter().map(|field| param(body, field)).collect();
         if !self.args.take_rewritten() {
@@ -229,6 +231,15 @@ impl Told {
                 let now = &shown[kept];
                 assert!(now.name == last.name && now.text.starts_with(&last.text), "{params:?} {shown:?}");
                 assert!(!last.closed || now == last, "{params:?} {shown:?}");
+            }
+        } else {
+            for was in params.iter() {
+                let now = shown.iter().find(|now| now.name == was.name);
+                let goes_on = now.is_some_and(|now| now.text.starts_with(&was.text));
+                let cut_back = at_end && !was.closed && now.is_some_and(|now| was.text.starts_with(&now.text));
+                let may_come_again = (tool.as_str(), was.name.as_str()) != ("write_to_file", "content");
+                let again = may_come_again && body.matches(&format!("<{}>", was.name)).count() > 1;
+                assert!(goes_on || cut_back || again, "{params:?} {shown:?}");
             }
         }
         *params = shown;
@@ -283,6 +294,10 @@ fn call<'a>(tool: &str, inside: &'a str, has_ended: bool) -> (Block, Option<&'a 
     // Between its opening tag and its last closing tag.
     let mut content: Option<(usize, usize)> = None;
     let mut later: Vec<Param> = Vec::new();
+    // Behind that tag: the first that is neither space nor, so far, a tag.
+    let mut text: Option<usize> = None;
+    // Where what may become the call's closing tag starts: it is no body yet.
+    let mut half = inside.len();
     let mut at = 0;
     let mut ended_at = None;
     while at < inside.len() {
@@ -297,11 +312,18 @@ fn call<'a>(tool: &str, inside: &'a str, has_ended: bool) -> (Block, Option<&'a 
         {
             content = Some((start, at));
             later.clear();
+            text = None;
             at += "</content>".len();
             continue;
         }
         let Some(name) = PARAMS.iter().find(|name| starts(format!("<{name}>")).is_some()) else {
-            at += rest.chars().next().unwrap().len_utf8();
+            if format!("</{tool}>").starts_with(rest) {
+                half = at;
+                break;
+            }
+            let c = &rest[..rest.chars().next().unwrap().len_utf8()];
+            text = text.or((!trim(c).is_empty()).then_some(at));
+            at += c.len();
             continue;
         };
         let start = at + name.len() + 2;
@@ -313,6 +335,7 @@ fn call<'a>(tool: &str, inside: &'a str, has_ended: bool) -> (Block, Option<&'a 
             if let Some(content_end) = content_end.filter(|content_end| end.is_none_or(|end| *content_end <= end)) {
                 content = Some((opened, content_end));
                 later.clear();
+                text = None;
                 at = content_end + "</content>".len();
             } else {
                 let text = trim(&inside[start..end.unwrap_or(inside.len())]).to_owned();
@@ -323,6 +346,7 @@ fn call<'a>(tool: &str, inside: &'a str, has_ended: bool) -> (Block, Option<&'a 
         }
         if *name == "content" && tool == "write_to_file" && end.is_some() {
             content = end.map(|end| (start, end));
+            text = None;
         } else {
             let value = trim(&inside[start..end.unwrap_or(inside.len())]);
             let half = end.is_none() && !has_ended;
@@ -333,7 +357,17 @@ fn call<'a>(tool: &str, inside: &'a str, has_ended: bool) -> (Block, Option<&'a 
     }
     if let Some((start, end)) = content {
         let closed = ended_at.is_some();
-        set(&mut params, Param { name: "content".into(), text: trim(&inside[start..end]).into(), closed });
+        let may_be_tag = |text: &str| {
+            let closing = [format!("</{tool}>"), "</content>".into()];
+            closing.iter().any(|tag| tag.starts_with(text))
+                || PARAMS.iter().any(|name| format!("<{name}>").starts_with(text))
+        };
+        let goes_on = !closed && !has_ended && text.is_some_and(|at| !may_be_tag(&inside[at..half]));
+        let text = match goes_on {
+            true => trim(without_closing_tag(trim(&inside[start..half]), "content")),
+            false => trim(&inside[start..end]),
+        };
+        set(&mut params, Param { name: "content".into(), text: text.into(), closed });
         if closed || has_ended {
             later.retain(|param| param.name != "content");
             later.into_iter().for_each(|param| set(&mut params, param));

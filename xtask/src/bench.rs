@@ -66,8 +66,17 @@ const CASES: &[(&str, &str, Option<Budget>)] = &[
     ("varied", "text deltas, no two events alike", budget(Bound::AtLeast(0.9), None)),
     ("padded", "text deltas, padding in each event", None),
     ("usage", "text deltas, usage in each event", None),
+    ("write-to-file", "a call in tags that writes 1 MiB, in 24-character deltas", None),
+    ("tagged-text", "1 MiB of text read for calls in tags, in 24-character deltas", None),
 ];
-const GROWTH: Budget = Budget { bound: Bound::AtMost(4.4), aim: None };
+/// Inputs four times as long as others, by their names there.
+const GROWTH: &[(&str, &str, &str, Option<Budget>)] = &[
+    ("argument-256k", "argument", "an argument of 1 MiB, beside 256 KiB", FOUR_TIMES),
+    ("argument", "argument-4m", "an argument of 4 MiB, beside 1 MiB", None),
+    ("write-to-file-256k", "write-to-file", "a call in tags that writes 1 MiB, beside 256 KiB", FOUR_TIMES),
+    ("tagged-text-256k", "tagged-text", "1 MiB of text read for calls in tags, beside 256 KiB", FOUR_TIMES),
+];
+const FOUR_TIMES: Option<Budget> = budget(Bound::AtMost(4.4), None);
 const COLD: Budget = Budget { bound: Bound::AtMost(2.0), aim: Some(1.2) };
 /// Memory may be this many times the text, and so much more.
 const MEMORY: (f64, f64) = (3.0, 2e6);
@@ -326,13 +335,12 @@ impl Environment {
                 row(what, [floor, chatrows], &format!("{ratio} × as fast"), verdict);
             }
         }
-        for (index, growth) in self.warm.growth.windows(2).enumerate() {
-            let [from, to] = growth else { continue };
-            let what = ["an argument of 1 MiB, beside 256 KiB", "an argument of 4 MiB, beside 1 MiB"][index.min(1)];
-            let budget = (index == 0).then_some(GROWTH);
+        for (from, to, what, budget) in GROWTH {
+            let grown = |name: &&str| self.warm.growth.iter().find(|growth| growth.name == **name);
+            let Some((from, to)) = grown(from).zip(grown(to)) else { continue };
             if let Some(ratio) = Spread::of_ratios(&to.samples, &from.samples) {
-                let (ratio, verdict) = judge("growth", budget, ratio);
-                row(what.to_owned(), [&[], &to.samples], &format!("{ratio} × as long"), verdict);
+                let (ratio, verdict) = judge(&format!("growth of {}", to.name), *budget, ratio);
+                row((*what).to_owned(), [&[], &to.samples], &format!("{ratio} × as long"), verdict);
             }
         }
         let Cold { floor, chatrows } = &self.cold;
