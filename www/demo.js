@@ -4,6 +4,7 @@ import { mountPanels, mountRows } from "./rows.js";
 import { cutFile, recordings, timed } from "./recordings.js";
 import { Player } from "./player.js";
 import { settings } from "./settings.js";
+import { ToolHost } from "./tools.js";
 
 const $ = (id) => document.getElementById(id);
 const SPEEDS = { recorded: 1, fast: 4, instant: Infinity };
@@ -26,6 +27,7 @@ async function start() {
   settings([view, panels]);
   const choices = [...recordings];
   const hostTimers = new Set();
+  const host = new ToolHost(chat, () => player.speed, goOn);
   /** `fed`: what the stream has had, as pieces; `again`: how the rows stood before they are played again on top. */
   let choice, player, stream, fed, again, played = false, before = chat.stats();
 
@@ -35,15 +37,16 @@ async function start() {
     player?.pause();
     for (const timer of hostTimers) clearTimeout(timer);
     hostTimers.clear();
+    stream = again = undefined;
+    host.clear();
     chat.reset();
     before = chat.stats();
-    stream = again = undefined;
     played = false;
     fed = [];
     clearWire();
     $("sent").replaceChildren();
     // An extension's messages have no end; all others end with their response.
-    player = new Player(choice.pieces(), feed, () => end(posts() ? "done" : stream.finish()), wait);
+    player = new Player(choice.pieces(), feed, finish, wait);
     setSpeed();
     say("Ready");
     $("empty").hidden = false;
@@ -53,7 +56,8 @@ async function start() {
     if (stream) return;
     $("empty").hidden = true;
     if (choice.ask) chat.addUser(choice.ask);
-    window.__stream = stream = chat.stream({ format: choice.format });
+    window.__stream = stream = chat.stream({ format: choice.format, ...(choice.tools && host.options()) });
+    if (choice.tools) host.follow(stream);
   }
 
   /** Whether the scene is one of messages that an extension posts. */
@@ -71,6 +75,29 @@ async function start() {
 
   function wait() {
     say("Waiting for you");
+  }
+
+  /** All is fed; tools may still have to be waited for. */
+  async function finish() {
+    const source = stream, how = posts() ? "done" : source.finish();
+    if (choice.tools) {
+      goOn();
+      await host.over;
+    }
+    if (stream === source && !played) end(how);
+  }
+
+  /** Says what the scene does now that it has not ended. */
+  function goOn() {
+    if (!stream || played) return;
+    if (host.asking) wait();
+    else if (player.playing) say(again ? "Replaying" : "Playing");
+    else say(idle() ? "Waiting for the tools" : "Paused");
+  }
+
+  /** Whether nothing can be fed: the scene waits for the reader or for its tools. */
+  function idle() {
+    return !!player.waits || (!!stream && player.over && !played);
   }
 
   /** The rows, but for when they ended: what was interrupted has ended again. */
@@ -95,7 +122,8 @@ async function start() {
     played = false;
     clearWire();
     if (!posts()) stream.restart({ from: "beginning" });
-    player = new Player(fed, feed, () => end(posts() ? "done" : stream.finish()), wait);
+    if (choice.tools) host.follow(stream);
+    player = new Player(fed, feed, finish, wait);
     setSpeed();
     player.play();
     say("Replaying");
@@ -104,10 +132,11 @@ async function start() {
   /** The reader has acted: what goes back to the other side, and what that answers in the scene. */
   function act(name, row, said) {
     send({ type: name, ...(row.key && { key: row.key }), ...said });
+    if (choice.tools) host.answer(row.id, name === "approve");
     const then = player.waits?.[name];
     if (!then) return false;
     player.reply(timed(then(said?.answer), player.at));
-    say(player.playing ? "Playing" : "Paused");
+    goOn();
     return true;
   }
 
@@ -123,7 +152,7 @@ async function start() {
     if (played) rewind();
     begin();
     player.play();
-    if (player.playing) say(again ? "Replaying" : "Playing");
+    if (player.playing) goOn();
   }
 
   function pause() {
@@ -136,9 +165,9 @@ async function start() {
     if (played) rewind();
     begin();
     player.pause();
-    if (player.waits) return;
+    if (idle()) return;
     player.step();
-    if (!played && !player.waits) say(`Paused after piece ${player.next} of ${player.pieces.length}`);
+    if (!played && !idle()) say(`Paused after piece ${player.next} of ${player.pieces.length}`);
   }
 
   function abort() {
@@ -156,6 +185,7 @@ async function start() {
   function choose(index) {
     choice = choices[index];
     $("recording").value = choice.id;
+    $("tools").hidden = $("presenter").hidden = !choice.tools;
     rewind();
   }
 
@@ -228,9 +258,9 @@ async function start() {
   function say(status) {
     $("status").textContent = status;
     $("app").dataset.mode = player.playing ? "playing" : stream && !played ? "paused" : "still";
-    $("play").ariaDisabled = String(player.playing || !!player.waits);
+    $("play").ariaDisabled = String(player.playing || idle());
     $("pause").ariaDisabled = String(!player.playing);
-    $("step").ariaDisabled = String(!!player.waits);
+    $("step").ariaDisabled = String(idle());
     $("abort").ariaDisabled = String(!stream || played);
     $("replay").ariaDisabled = String(!played || !fed.length);
     dirty();
@@ -315,8 +345,8 @@ async function start() {
   chat.subscribe((ops) => {
     for (const op of ops) {
       const row = op.op === "insert" ? op.row : op.op === "update" ? op.patch : undefined;
-      // What waits for leave is run by the other side.
-      if (row?.state === "pending" && row.tool && !row.permission && !posts()) run(op.id);
+      // What waits for leave is run by the other side, or the presenter has it run.
+      if (row?.state === "pending" && row.tool && !row.permission && !posts() && !choice.tools) run(op.id);
     }
     lines = lines.concat(ops.slice(-OPS_SHOWN)).slice(-OPS_SHOWN);
     showHood();

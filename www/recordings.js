@@ -252,6 +252,21 @@ function chunks() {
   ];
 }
 
+/** Calls as tags in the text of a provider, of which each waits for its turn. */
+function waitingTools() {
+  const line = (text) => `${JSON.stringify({ type: "text", text })}\n`;
+  return spread(tokens(
+    "I look at the page first.\n\n<read_file>\n<path>notes/week.md</path>\n</read_file>\n\n" +
+    "Friday is missing. I write the page anew, with the spring tide in it.\n\n" +
+    "<write_to_file>\n<path>notes/week.md</path>\n<content>\n# This week\n\n- Monday: high water 04:12, 5.1 m\n" +
+    "- Wednesday: high water 05:40, 5.6 m\n- Friday: spring tide, high water 07:02, 6.3 m\n\n" +
+    "Keep the lower path clear on Friday.\n</content>\n</write_to_file>\n\n" +
+    "Now the check, which goes through all of the notes.\n\n" +
+    "<execute_command>\n<command>node check.js notes</command>\n</execute_command>\n\nThat is all there is to do.\n\n" +
+    "<attempt_completion>\n<result>The page has Friday’s spring tide, and the notes are in order.</result>\n</attempt_completion>",
+  ), 30, line);
+}
+
 /** `[pause_ms, message, waits?]` with the time at which each comes, from `at` on. */
 export function timed(script, at = 0) {
   return script.map(([pause, ...rest]) => [(at += pause), ...rest]);
@@ -263,7 +278,7 @@ const streams = (format, recordings) =>
 /**
  * `ask` is what the user says first; `pieces()` are the network pieces, `[at_ms, bytes]`, or the messages,
  * `[at_ms, object]`. A third entry says that the other side waits for the reader: by the name of what they may do,
- * the function that gives what is posted then.
+ * the function that gives what is posted then. `tools`: the presenter runs the calls.
  */
 export const recordings = [
   ...streams("openai-chat", [
@@ -280,5 +295,6 @@ export const recordings = [
   ...streams("api-stream", [
     { id: "prepared", title: "Two calls in preparation", ask: "Write the tide table for the year, and a page for this week.", script: preparedCalls },
     { id: "chunks", title: "Sources, and a call in parts", ask: "When is high water at Brest?", script: chunks },
+    { id: "waiting", title: "Tools that wait", ask: "Add Friday’s spring tide to notes/week.md, and check the notes.", script: waitingTools, tools: true },
   ]),
 ];

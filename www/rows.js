@@ -489,6 +489,8 @@ const LINK = /^(https?|mailto):$/;
 const PICTURE = /^(https?:$|blob:$|data:image\/(png|jpeg|gif|webp|avif)[;,])/;
 
 const pathLabel = (path) => path.map((step, i) => (typeof step === "number" ? `[${step}]` : (i ? "." : "") + step)).join("");
+/** A call that does not run says why, beside its name. */
+const isPassedOver = (row) => row.kind === "tool" && row.state === "cancelled";
 const isLive = (row) => ["streaming", "preparing", "pending", "running"].includes(row.state);
 /** The reader is asked for something and has yet to answer. */
 const isAsking = ({ state, question, permission }) =>
@@ -545,8 +547,9 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
     } else if (!el) {
       el = rec.slots[name] = make(tag, `cr-${name}`);
       const later = SLOTS.slice(SLOTS.indexOf(name) + 1).find((other) => rec.slots[other]?.parentNode === rec.body);
-      // What asks for an answer is never folded away.
-      if (name === "ask") rec.body.after(el);
+      // What asks for an answer is never folded away, nor why a call did not run.
+      if (name === "ask") (rec.slots.message?.parentNode === rec.el ? rec.slots.message : rec.body).after(el);
+      else if (name === "message" && isPassedOver(rec.row)) rec.body.after(el);
       else rec.body.insertBefore(el, rec.slots[later] ?? null);
     }
     return wanted ? el : undefined;
@@ -579,7 +582,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
     const { name = "", title = "" } = row.tool ?? {};
     const preparing = row.kind === "tool-preparing" || row.state === "preparing";
     let key = `kind.${row.kind}`, params = { name, title };
-    if (row.message) ({ key, params } = row.message);
+    if (row.message && !isPassedOver(row)) ({ key, params } = row.message);
     else if (row.kind === "reasoning") key = row.state === "streaming" ? "reasoning.streaming" : "reasoning.done";
     else if (preparing && !title) key = name ? "toolPreparing.preparing" : "tool.unnamed";
     else if (name || title) key = "tool.call";
@@ -731,8 +734,7 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
   function drawBody(rec, patch) {
     const { row } = rec, { tool } = row;
     if (HEADED.includes(row.kind)) drawHead(rec);
-    // A call that does not run says why.
-    if ((!HEADED.includes(row.kind) || (row.kind === "tool" && row.state === "cancelled")) && slot(rec, "message", row.message))
+    if ((!HEADED.includes(row.kind) || isPassedOver(row)) && slot(rec, "message", row.message))
       words.say(rec.slots.message, row.message.key, row.message.params);
     text(rec, 0, row.text || undefined, patch.text, "text");
     if (tool) {

@@ -68,6 +68,17 @@ async fn scenes(page: &Page, look: &str) {
     page.press("Play").await;
     page.wait_for_ask().await;
     keep(page, &format!("errors-{look}")).await;
+
+    page.choose("Tools that wait").await;
+    page.press("Play").await;
+    page.wait_for_ask().await;
+    page.press("Allow once").await;
+    page.wait_for("document.querySelector('#host').textContent.includes('ask write_to_file')").await;
+    page.wait_for_ask().await;
+    keep(page, &format!("tools-{look}")).await;
+    page.press("Reject").await;
+    page.wait_for_end().await;
+    keep(page, &format!("rejected-{look}")).await;
 }
 
 /// Keeps a picture of what is seen, small.

@@ -161,6 +161,16 @@ impl Page {
         assert!(problems.is_empty(), "the page has met problems: {problems:#?}");
     }
 
+    /// What axe has to say of the page, in a line each.
+    pub async fn axe(&self) -> Vec<String> {
+        let load = "if (!window.axe) await new Promise((resolve, reject) => document.head.append(Object.assign(\
+                    document.createElement('script'), { src: '/axe/axe.min.js', onload: resolve, onerror: reject }))); ";
+        let ask = "const { violations } = await axe.run(document, { resultTypes: ['violations'] }); \
+                   return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`));";
+        let body = format!("return (async () => {{ {load}{ask} }})();");
+        serde_json::from_value(self.call(&body, vec![]).await).expect("violations")
+    }
+
     /// Makes what is seen of the page so large, in CSS pixels.
     pub async fn resize(&self, width: u32, height: u32) {
         self.client.set_window_size(width, height).await.expect("a resized window");

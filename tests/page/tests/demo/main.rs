@@ -13,4 +13,5 @@ mod replay;
 mod settings;
 mod start;
 mod tool_calls;
+mod waiting;
 mod webview;

@@ -3,7 +3,7 @@
 use page::{Page, each_browser};
 use serde_json::json;
 
-const RECORDINGS: [&str; 12] = [
+const RECORDINGS: [&str; 13] = [
     "A short answer",
     "Reasoning, then an answer",
     "A tool call of 200 KB",
@@ -16,6 +16,7 @@ const RECORDINGS: [&str; 12] = [
     "A server that is busy",
     "Two calls in preparation",
     "Sources, and a call in parts",
+    "Tools that wait",
 ];
 
 /// Plays a recording at the given speed to its end.

@@ -67,6 +67,29 @@ fn a_tool_asks_beside_its_fold() {
 }
 
 #[test]
+fn a_call_that_does_not_run_keeps_its_name_and_says_why() {
+    each_browser(async |page| {
+        let call = |id: u32, more: &str| {
+            format!("{{ id: {id}, kind: 'tool', tool: {{ name: 'rm', input: '', inputDone: true }}, {more} }}")
+        };
+        let skipped = call(1, "state: 'cancelled', message: { key: 'tool.skipped' }");
+        let asks = call(2, "state: 'pending', permission: { options: [{ id: 'n', kind: 'reject_once' }] }");
+        show(page, &format!("[{skipped}, {asks}]")).await;
+        run(
+            page,
+            "scene.chat.update(2, { permission: { options: [{ id: 'n', kind: 'reject_once' }], chosen: 'n' } }); \
+                   scene.chat.update(2, { state: 'cancelled', message: { key: 'tool.rejected' } });",
+        )
+        .await;
+        for (row, why) in [(1, "Not run: a call before it was rejected"), (2, "You rejected this call")] {
+            assert_eq!(seen(page, &format!("[data-row='{row}'] .cr-title")).await, "rm");
+            assert_eq!(seen(page, &format!("[data-row='{row}'] .cr-message")).await, why);
+        }
+        assert_eq!(seen(page, ".cr-answer").await, "Chosen: Reject");
+    });
+}
+
+#[test]
 fn a_question_is_answered_by_an_option_or_in_ones_own_words() {
     each_browser(async |page| {
         let rows = "[{ id: 1, kind: 'question', state: 'pending', text: 'Which?', question: { options: [{ id: 'n', label: 'North' }, { label: 'South' }], custom: true } }]";

@@ -4,7 +4,7 @@
 use page::{Reader, each_browser, each_browser_of};
 use serde_json::json;
 
-use crate::{axe, mount_every_kind, open, run, seen, show, show_every_kind, unroll};
+use crate::{mount_every_kind, open, run, seen, show, show_every_kind, unroll};
 
 #[test]
 fn every_kind_is_drawn_under_its_name() {
@@ -39,7 +39,7 @@ fn axe_finds_no_barrier_in_light_colours() {
         show_every_kind(page).await;
         unroll(page).await;
         page.screenshot("kinds-light").await;
-        assert_eq!(axe(page).await, [""; 0]);
+        assert_eq!(page.axe().await, [""; 0]);
         page.resize(1280, 800).await;
     });
 }
@@ -50,7 +50,7 @@ fn axe_finds_no_barrier_in_dark_colours() {
         show_every_kind(page).await;
         unroll(page).await;
         page.screenshot("kinds-dark").await;
-        assert_eq!(axe(page).await, [""; 0]);
+        assert_eq!(page.axe().await, [""; 0]);
     });
 }
 

@@ -3,7 +3,7 @@
 use page::{Key, Page, each_browser};
 use serde_json::{Value, json};
 
-use crate::{axe, open, run, seen, show};
+use crate::{open, run, seen, show};
 
 /// Rows of a group, as JavaScript: `tool(id, more)`, done and only reading unless `more` says otherwise.
 const TOOL: &str = "(id, { state = 'done', group = 'g', kind = 'read', tool, ...more } = {}) => ({ id, kind: 'tool', state, busy: state === 'running', \
@@ -255,7 +255,7 @@ fn axe_finds_no_barrier_in_a_fold() {
         assert_eq!(shape(page).await, json!(["Read 3 files", 4, "Read 3 files", 5, 6, 7]));
         page.frames(2).await;
         page.screenshot("folds").await;
-        assert_eq!(axe(page).await, [""; 0]);
+        assert_eq!(page.axe().await, [""; 0]);
     });
 }
 

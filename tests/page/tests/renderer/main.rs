@@ -57,16 +57,6 @@ async fn seen(page: &Page, selector: &str) -> String {
     text.as_str().unwrap_or_default().to_owned()
 }
 
-/// What axe has to say of the page, in a line each.
-async fn axe(page: &Page) -> Vec<String> {
-    let load = "if (!window.axe) await new Promise((resolve, reject) => document.head.append(Object.assign(\
-                document.createElement('script'), { src: '/axe/axe.min.js', onload: resolve, onerror: reject }))); ";
-    let ask = "const { violations } = await axe.run(document, { resultTypes: ['violations'] }); \
-               return violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 200)} ${failureSummary}`));";
-    let body = format!("return (async () => {{ {load}{ask} }})();");
-    serde_json::from_value(page.call(&body, vec![]).await).expect("violations")
-}
-
 /// Shows all of the page at once.
 async fn unroll(page: &Page) {
     run(page, "document.querySelector('main').className = 'tall';").await;
