@@ -14,7 +14,7 @@ use crate::present::saved::{self, RestoreError, Unclaimed};
 use crate::present::schedule::{Cadence, Due, due};
 use crate::present::tagged::TaggedTools;
 use crate::present::turn::WaitId;
-use crate::present::turns::{Asked, Outcome, RunTools, Turns, collect, end_call};
+use crate::present::turns::{Asked, Outcome, RunTools, Turns, collect};
 use crate::row::{Changed, Fact, Panel, PanelName, Row, RowId, RowKind, RowState};
 use crate::wire::{Format, Input, StreamSink};
 
@@ -724,7 +724,7 @@ impl ChatRows {
     pub fn tool_result(&mut self, call: ToolRef<'_>, output: Option<&str>, is_error: bool) -> Result<(), ToolError> {
         let ended = [RowState::Pending, RowState::Running, RowState::Done, RowState::Failed, RowState::Cancelled];
         let id = self.tool(call, &ended)?;
-        end_call(id, output, is_error, &mut self.rows, self.now);
+        self.rows.end_call(id, output, is_error, self.now);
         self.show_activity();
         Ok(())
     }

@@ -23,8 +23,8 @@ pub(crate) struct Rows {
     reset: bool,
     /// Rows not shown yet that stand before others.
     scattered: Vec<RowId>,
-    /// Rows that wait for their place in the list: they grow, and nobody is told of them.
-    held: Vec<RowId>,
+    /// How many rows wait for their place in the list: they grow, and nobody is told of them.
+    held: usize,
     limits: Limits,
     /// A row appeared or ended since the last drain.
     urgent: bool,
@@ -120,7 +120,7 @@ impl Rows {
             removed: Vec::new(),
             reset: false,
             scattered: Vec::new(),
-            held: Vec::new(),
+            held: 0,
             limits: *limits,
             urgent: false,
             full: [false; 2],
@@ -164,14 +164,7 @@ impl Rows {
         }
         self.keep_ids(u64::from(id.get()));
         let slot = self.slots.get_mut(id.index()).filter(|slot| slot.is_none())?;
-        *slot = Some(Box::new(Slot {
-            row,
-            changed: Changed::NONE,
-            marked: true,
-            is_shown: false,
-            is_held: false,
-            shown: None,
-        }));
+        *slot = Some(Slot::boxed(row));
         self.order.push(id);
         self.marked.push(id);
         Some(())
@@ -227,7 +220,7 @@ impl Rows {
         if let Some(slot) = self.slots.get_mut(id.index()).and_then(Option::as_deref_mut) {
             (slot.is_held, slot.marked) = (true, false);
         }
-        self.held.push(id);
+        self.held += 1;
         Some(id)
     }
 
@@ -236,7 +229,7 @@ impl Rows {
         let slot = self.slots.get_mut(id.index()).and_then(Option::as_deref_mut);
         if let Some(slot) = slot.filter(|slot| slot.is_held) {
             (slot.is_held, slot.marked) = (false, true);
-            self.held.retain(|held| *held != id);
+            self.held -= 1;
             self.order.push(id);
             self.marked.push(id);
             self.urgent = true;
@@ -249,7 +242,7 @@ impl Rows {
     }
 
     fn add_capped(&mut self, kind: RowKind, state: RowState, fill: &mut dyn FnMut(&mut Row)) -> Option<RowId> {
-        if self.len() + self.held.len() >= self.limits.rows {
+        if self.len() + self.held >= self.limits.rows {
             self.note_cap(0, CAPS[0], self.limits.rows);
             return None;
         }
@@ -287,14 +280,7 @@ impl Rows {
         let id = RowId::new(u32::try_from(self.slots.len() + 1).ok()?)?;
         let mut row = empty_row(id, kind, state);
         fill(&mut row);
-        self.slots.push(Some(Box::new(Slot {
-            row,
-            changed: Changed::NONE,
-            marked: true,
-            is_shown: false,
-            is_held: false,
-            shown: None,
-        })));
+        self.slots.push(Some(Slot::boxed(row)));
         self.order.push(id);
         self.marked.push(id);
         self.urgent = true;
@@ -376,6 +362,30 @@ impl Rows {
         self.append_output(id, output.get(keep..).unwrap_or_default())
     }
 
+    /// The call's tool has come to its end. One that was cancelled takes the output and stays cancelled.
+    pub fn end_call(&mut self, id: RowId, output: Option<&str>, is_error: bool, now: u64) {
+        if let Some(output) = output {
+            self.replace_output(id, output, 0);
+        }
+        self.change(id, |row| {
+            let mut changed = Changed::NONE;
+            if let Some(tool) = row.tool.as_deref_mut() {
+                let is_error = is_error.then_some(true);
+                if std::mem::replace(&mut tool.is_error, is_error) != is_error {
+                    changed.add(Changed::IS_ERROR);
+                }
+            }
+            let state = if is_error { RowState::Failed } else { RowState::Done };
+            if row.state != RowState::Cancelled && row.state != state {
+                row.state = state;
+                row.ended_at = Some(now);
+                changed.add(Changed::STATE);
+                changed.add(Changed::ENDED_AT);
+            }
+            changed
+        });
+    }
+
     /// The row's call has no output after all.
     pub fn clear_output(&mut self, id: RowId) -> Effect {
         let Some(slot) = self.slot(id) else { return Effect::None };
@@ -404,8 +414,7 @@ impl Rows {
         let Some(slot) = self.slot(id) else { return false };
         let Some(tool) = slot.row.tool.as_deref_mut() else { return false };
         let well_formed = reader.finish(&tool.input, &mut tool.spans);
-        let rewritten = reader.take_rewritten();
-        slot.shown.iter_mut().for_each(|shown| shown.fields_rewritten |= rewritten);
+        slot.heed_rewritten(reader);
         well_formed
     }
 
@@ -529,7 +538,7 @@ impl Rows {
         let place = self.order.iter().position(|known| *known == id);
         if let Some(place) = place {
             let mut gone = self.order.split_off(place);
-            gone.append(&mut self.held);
+            gone.extend(self.slots.iter().flatten().filter(|slot| slot.is_held).map(|slot| slot.row.id));
             gone.into_iter().for_each(|id| self.forget(id));
         }
         self.full = [false; 2];
@@ -539,9 +548,7 @@ impl Rows {
     fn forget(&mut self, id: RowId) {
         let slot = self.slots.get_mut(id.index()).and_then(Option::take);
         let Some(slot) = slot else { return };
-        if slot.is_held {
-            self.held.retain(|held| *held != id);
-        }
+        self.held -= usize::from(slot.is_held);
         if slot.is_shown {
             self.removed.push(id);
         }
@@ -553,7 +560,7 @@ impl Rows {
             *slot = None;
         }
         self.order.clear();
-        self.held.clear();
+        self.held = 0;
         self.removed.clear();
         self.full = [false; 2];
         self.reset = true;
@@ -681,6 +688,11 @@ impl Extent {
 }
 
 impl Slot {
+    /// Of a row that is to be shown.
+    fn boxed(row: Row) -> Box<Slot> {
+        Box::new(Slot { row, changed: Changed::NONE, marked: true, is_shown: false, is_held: false, shown: None })
+    }
+
     /// Before the row changes: keeps what is shown of it.
     #[inline(never)]
     fn remember(&mut self) {
@@ -699,11 +711,17 @@ impl Slot {
         Effect::Refused(cap)
     }
 
+    /// Fields that were shown may have been taken back.
+    fn heed_rewritten(&mut self, reader: &mut CallReader) {
+        let rewritten = reader.take_rewritten();
+        self.shown.iter_mut().for_each(|shown| shown.fields_rewritten |= rewritten);
+    }
+
     fn read_input(&mut self, reader: &mut CallReader) {
         let Some(tool) = self.row.tool.as_deref_mut() else { return };
         reader.advance(&tool.input, &mut tool.spans);
-        let rewritten = reader.take_rewritten();
-        self.shown.iter_mut().for_each(|shown| shown.fields_rewritten |= rewritten);
+        self.heed_rewritten(reader);
+        let Some(tool) = self.row.tool.as_deref_mut() else { return };
         if reader.preview_truncated() != tool.fields_truncated {
             tool.fields_truncated = reader.preview_truncated();
             self.changed.add(Changed::FIELDS_TRUNCATED);

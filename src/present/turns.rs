@@ -4,7 +4,6 @@
 use crate::json::{JsonWriter, Raw};
 use crate::present::blocks::Stage;
 use crate::present::chat::StreamId;
-use crate::present::rows::Rows;
 use crate::present::turn::{
     Answer, BlockEnd, BlockNumber, Skip, Turn, TurnBlock, TurnHost, TurnOptions, TurnStage, WaitId,
 };
@@ -295,18 +294,20 @@ impl Turns {
                     Changed::FACTS
                 });
             }
-            (TurnStage::Run, Some(row)) => match outcome {
-                Outcome::Ended { output, is_error } => end_call(row, output, is_error, stage.rows, stage.now),
-                Outcome::Yes => end_call(row, None, false, stage.rows, stage.now),
-                Outcome::No => end_call(row, None, true, stage.rows, stage.now),
-                Outcome::Failed(words) => {
+            (TurnStage::Run, Some(row)) => {
+                let (output, is_error) = match outcome {
+                    Outcome::Ended { output, is_error } => (output, is_error),
+                    Outcome::Yes => (None, false),
+                    Outcome::No | Outcome::Failed(_) => (None, true),
+                };
+                if let Some(words) = words {
                     stage.rows.change(row, |row| {
                         row.facts.set(Fact::Error, Some(error(words, Some("tool-failed"), None)));
                         Changed::FACTS
                     });
-                    end_call(row, None, true, stage.rows, stage.now);
                 }
-            },
+                stage.rows.end_call(row, output, is_error, stage.now);
+            }
             _ => {}
         }
         // What a tool failed with its row has; the next one has its own reasons.
@@ -508,30 +509,6 @@ fn end(id: RowId, state: RowState, fact: Fact, value: Raw, stage: &mut Stage<'_>
         let mut changed = Changed::STATE;
         changed.add(Changed::ENDED_AT);
         changed.add(Changed::FACTS);
-        changed
-    });
-}
-
-/// The call's tool has come to its end. One that was cancelled takes the output and stays cancelled.
-pub(super) fn end_call(id: RowId, output: Option<&str>, is_error: bool, rows: &mut Rows, now: u64) {
-    if let Some(output) = output {
-        rows.replace_output(id, output, 0);
-    }
-    rows.change(id, |row| {
-        let mut changed = Changed::NONE;
-        if let Some(tool) = row.tool.as_deref_mut() {
-            let is_error = is_error.then_some(true);
-            if std::mem::replace(&mut tool.is_error, is_error) != is_error {
-                changed.add(Changed::IS_ERROR);
-            }
-        }
-        let state = if is_error { RowState::Failed } else { RowState::Done };
-        if row.state != RowState::Cancelled && row.state != state {
-            row.state = state;
-            row.ended_at = Some(now);
-            changed.add(Changed::STATE);
-            changed.add(Changed::ENDED_AT);
-        }
         changed
     });
 }

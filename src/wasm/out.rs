@@ -47,6 +47,17 @@ pub(super) fn fault(fault: &Fault) -> JsValue {
     ]))
 }
 
+/// `ToolCall` of `types.ts`, but for its arguments.
+pub(super) fn call(stream: u32, row: u32, name: &str, call_id: Option<&str>) -> JsValue {
+    let call = [
+        ("stream", Entry::Number(u64::from(stream))),
+        ("row", Entry::Number(u64::from(row))),
+        ("name", Entry::Text(name)),
+        ("callId", Entry::Text(call_id.unwrap_or_default())),
+    ];
+    plain(&Entries(if call_id.is_some() { &call } else { &call[..3] }))
+}
+
 /// What `parsePreparingMarker` answers.
 pub(super) fn marker(name: &str, bytes: u64) -> JsValue {
     plain(&Entries(&[("name", Entry::Text(name)), ("bytes", Entry::Number(bytes))]))

@@ -10,7 +10,7 @@ use web_sys::{AbortController, DomException};
 
 use super::chat::args;
 use super::pump::Shared;
-use super::{error, json_of, property};
+use super::{error, json_of, out, property};
 use crate::{Asked, Outcome, RowId, StreamId, WaitId};
 
 /// What a page gave to run the calls of a stream.
@@ -98,17 +98,9 @@ fn ask(
             },
         };
         let call = row.zip(tool).map(|(row, tool)| -> Result<JsValue, JsValue> {
-            let call = Object::new();
-            let set = |name: &str, value: &JsValue| drop(Reflect::set(&call, &JsValue::from_str(name), value));
-            set("stream", &JsValue::from(stream.get()));
-            set("row", &JsValue::from(row.get()));
-            set("name", &JsValue::from_str(&tool.name));
-            if let Some(id) = tool.call_id.as_deref() {
-                set("callId", &JsValue::from_str(id));
-            }
-            let args = args(&core.chat, row)?;
-            set("args", &args);
-            Ok(JsValue::from(call.clone()))
+            let call = out::call(stream.get(), row.get(), &tool.name, tool.call_id.as_deref());
+            Reflect::set(&call, &JsValue::from_str("args"), &args(&core.chat, row)?)?;
+            Ok(call)
         });
         (function, call)
     };
