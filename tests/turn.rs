@@ -246,10 +246,10 @@ fn an_abort_comes_first_and_ends_what_waits() {
 fn the_next_message_is_another_turn() {
     let mut play = Play::new(SERIAL);
     play.whole(WRITES).answer(Answer::No).complete().said("show 0, show 0, approve 0, reject 0, ready");
-    assert!(play.turn.is_over());
+    assert!(play.turn.is_over() && play.turn.is_rejected());
     // Block 1 is the end of the message.
     play.whole(WRITES).said("show 2, show 2, approve 2");
-    assert!(!play.turn.is_over());
+    assert!(!play.turn.is_over() && !play.turn.is_rejected());
     play.answer(Answer::Yes).answer(Answer::Yes).whole(WRITES).said("run 2, skip 3 Used").complete().said("ready");
     play.open(TurnBlock::Text).said("show 5").complete().said("show 5, ready");
 }

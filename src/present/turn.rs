@@ -392,14 +392,18 @@ impl Turn {
         self.pending
     }
 
-    /// Whether the user has rejected a call of the turn.
+    /// Whether the user has rejected a call of the turn, of the last one where no other began.
     pub fn is_rejected(&self) -> bool {
-        self.flags.rejected
+        self.last_flags().rejected
     }
 
-    /// Whether a call of the turn has run.
+    /// Whether a call of the turn has run, of the last one where no other began.
     pub fn is_used(&self) -> bool {
-        self.flags.used
+        self.last_flags().used
+    }
+
+    fn last_flags(&self) -> Flags {
+        if self.complete && self.index == self.blocks.len() { self.before } else { self.flags }
     }
 
     fn came(&mut self, block: BlockNumber, host: &mut impl TurnHost) {
