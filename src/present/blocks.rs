@@ -315,6 +315,7 @@ impl Blocks {
             }
             Chunk::BlockOutput { key, state, output, same } => match self.named.get(key) {
                 Some(id) => {
+                    self.named.set_runs(key, state == RowState::Running);
                     let shown = stage.rows.replace_output(id, output, same);
                     shown.and(self.set_named_state(id, state, stage))
                 }
@@ -332,9 +333,9 @@ impl Blocks {
         }
     }
 
-    /// The stream ended: no tool of its named blocks is told of any more.
+    /// The stream ended: no tool that the other side runs is told of any more.
     pub fn end_named(&mut self, state: RowState, stage: &mut Stage<'_>) {
-        let running: Vec<RowId> = self.named.rows().filter(|id| is_running(*id, stage)).collect();
+        let running: Vec<RowId> = self.named.running().filter(|id| is_running(*id, stage)).collect();
         for id in running {
             self.set_state(id, state, stage);
         }
@@ -391,6 +392,7 @@ impl Blocks {
     /// The user stopped the stream: whatever is not at its end is cancelled, calls that wait among it. A reason is
     /// kept as the rows' `meta.reason`.
     pub fn cancel(&mut self, reason: Option<&str>, stage: &mut Stage<'_>) {
+        self.finish_tagged(None, stage);
         // Before anything else comes to its end, which would let the next one begin.
         self.turns.iter_mut().for_each(|turns| turns.abort(stage));
         let unended: Vec<RowId> = self.history.iter().map(|block| block.row).chain(self.named.rows()).collect();
@@ -666,12 +668,14 @@ impl Blocks {
             BlockKind::Call(place) => Some(place),
             _ => None,
         });
-        // Another id or name is another call, wherever it stands.
+        // Another id or name is another call, wherever it stands, and so is one that is written in another way.
+        let is_tagged = matches!(reader, CallReader::Tagged(_));
         let tool = known.and_then(|place| stage.rows.get(self.call_blocks[place].row)?.tool.as_deref());
         let differs = |there: &str, now: Option<&str>| !there.is_empty() && now.is_some_and(|now| now != there);
-        if tool
-            .is_some_and(|tool| differs(&tool.name, name) || differs(tool.call_id.as_deref().unwrap_or_default(), id))
-        {
+        if tool.is_some_and(|tool| {
+            let other_id = differs(tool.call_id.as_deref().unwrap_or_default(), id);
+            other_id || differs(&tool.name, name) || tool.tagged != is_tagged
+        }) {
             self.end_replay(stage);
         }
         let (row, effect) = self.block(choice, BlockKind::Call(place), stage, &mut |row| {
@@ -799,7 +803,13 @@ impl Blocks {
         if row.state != RowState::Preparing || closed {
             // A call may be running by now, and then its arguments cannot change any more. In a replay, one that did
             // not start may.
-            let started = !matches!(row.state, RowState::Pending | RowState::Failed) || tool.output.is_some();
+            let waits = match row.state {
+                RowState::Pending => true,
+                // By the verdict on its arguments, and not by its tool.
+                RowState::Failed => !tool.input_done,
+                _ => false,
+            };
+            let started = !waits || tool.output.is_some();
             if closed || started || self.choices.iter().any(|known| known.index == choice && known.finished) {
                 return Effect::Refused(Refusal::ArgumentsAfterEnd);
             }

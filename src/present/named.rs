@@ -29,6 +29,8 @@ struct NamedRow {
     seen: usize,
     /// Its time, if its key holds beyond the stream.
     time: Option<u64>,
+    /// The wire says that its tool runs.
+    runs: bool,
     /// It stood before the stream first told of it: what is the start of it may still come.
     stood: bool,
     /// Of a call whose arguments were told.
@@ -66,6 +68,16 @@ impl Named {
         self.rows.iter().map(|named| named.row)
     }
 
+    /// The rows whose tools run on the other side.
+    pub fn running(&self) -> impl Iterator<Item = RowId> {
+        self.rows.iter().filter(|named| named.runs).map(|named| named.row)
+    }
+
+    /// The wire says that the row's tool runs, or that it does not.
+    pub fn set_runs(&mut self, key: &str, runs: bool) {
+        self.rows.get_mut(key).into_iter().for_each(|named| named.runs = runs);
+    }
+
     pub fn get(&self, key: &str) -> Option<RowId> {
         self.rows.get(key).map(|named| named.row)
     }
@@ -83,7 +95,7 @@ impl Named {
 
     /// This key means that row, one that stood already or a new one.
     pub fn adopt(&mut self, key: &str, time: Option<u64>, row: RowId, stood: bool) {
-        let new = || NamedRow { key: key.into(), row, seen: 0, time, stood, reader: None, verdict: None };
+        let new = || NamedRow { key: key.into(), row, seen: 0, time, runs: false, stood, reader: None, verdict: None };
         let named = self.rows.get_or_insert(key, new);
         (named.row, named.reader, named.verdict) = (row, None, None);
     }
@@ -174,6 +186,7 @@ impl Blocks {
         };
         let runs = self.turns.is_some();
         effect = effect.and(stage.rows.change(id, |row| set_properties(row, block, runs)));
+        self.named.set_runs(key, block.state == RowState::Running);
         effect.and(self.set_named_state(id, block.state, stage))
     }
 

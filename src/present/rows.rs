@@ -59,6 +59,8 @@ struct Shown {
     input_done: bool,
     has_output: bool,
     has_text: bool,
+    key: Option<Box<str>>,
+    call_id: Option<Box<str>>,
     name: Box<str>,
     text: Extent,
     input: Extent,
@@ -95,6 +97,8 @@ impl Shown {
             input_done: tool.is_some_and(|tool| tool.input_done),
             has_output: tool.is_some_and(|tool| tool.output.is_some()),
             has_text: row.text.is_some(),
+            key: row.key.clone(),
+            call_id: tool.and_then(|tool| tool.call_id.clone()),
             name: tool.map_or("", |tool| &tool.name).into(),
             text: extent(row.text.as_ref()),
             input: extent(tool.map(|tool| &tool.input)),
@@ -815,6 +819,8 @@ impl Slot {
             (Changed::ENDED_AT, shown.ended_at == row.ended_at),
             (Changed::IS_ERROR, shown.is_error == is_error),
             (Changed::INPUT_DONE, shown.input_done == input_done),
+            (Changed::KEY, shown.key == row.key),
+            (Changed::CALL_ID, tool.is_some_and(|tool| tool.call_id == shown.call_id)),
             (Changed::NAME, tool.is_some_and(|tool| *tool.name == *shown.name)),
         ] {
             if same {

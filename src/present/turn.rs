@@ -265,6 +265,7 @@ impl Turn {
         if block > hand || self.locked.is_none() {
             state.end = state.end.map(|_| BlockEnd::Failed(code));
         } else if let Some(waiting) = self.locked.take_if(|waiting| waiting.stage != TurnStage::Run) {
+            state.end = Some(BlockEnd::Failed(code));
             host.cancel(waiting.id);
             host.fail(block, code);
             self.index += 1;

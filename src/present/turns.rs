@@ -204,6 +204,7 @@ impl Turns {
             Ok(block) if !is_open && !is_executable => {
                 if is_tool {
                     self.take_back(block, stage);
+                    self.show_if_skipped(block, id, stage);
                 }
                 return;
             }
@@ -230,6 +231,7 @@ impl Turns {
                 self.rows.push(Some(id));
                 if self.with(stage, None, |turn, host| turn.begin(kind, host)).is_none() {
                     self.rows.pop();
+                    drop_held(id, stage);
                     return;
                 }
                 block
@@ -248,6 +250,10 @@ impl Turns {
             () => BlockEnd::Complete,
         };
         self.with(stage, None, |turn, host| turn.end(block, end, host));
+        self.show_if_skipped(block, id, stage);
+    }
+
+    fn show_if_skipped(&self, block: BlockNumber, id: RowId, stage: &mut Stage<'_>) {
         if let Some(why) = self.turn.skipped(block) {
             show_skipped(id, why, stage);
         }
@@ -317,10 +323,16 @@ impl Turns {
 
     /// Nothing runs, nothing waits, and what waited for its place will have none.
     pub fn abort(&mut self, stage: &mut Stage<'_>) {
-        self.noted.clear();
+        let noted = std::mem::take(&mut self.noted);
+        // What the end of the text gave back is text as any other; a call must not begin any more.
+        let is_tool = |id: &RowId| stage.rows.get(*id).is_some_and(|row| row.kind == RowKind::Tool);
+        let before = noted.iter().position(is_tool).unwrap_or(noted.len());
+        for id in noted.iter().take(before) {
+            self.attend_to(*id, stage);
+        }
         self.with(stage, None, |turn, host| turn.abort(host));
-        for row in self.rows.iter().flatten().filter(|row| stage.rows.is_held(**row)).collect::<Vec<_>>() {
-            stage.rows.remove(*row);
+        for id in self.rows.iter().flatten().chain(&noted) {
+            drop_held(*id, stage);
         }
     }
 
@@ -497,6 +509,13 @@ fn show_skipped(id: RowId, why: Skip, stage: &mut Stage<'_>) {
             Skip::Used => "tool.used",
         };
         end(id, RowState::Cancelled, Fact::Message, message(key, &[]), stage);
+    }
+}
+
+/// What waits for a place that never comes.
+fn drop_held(id: RowId, stage: &mut Stage<'_>) {
+    if stage.rows.is_held(id) {
+        stage.rows.remove(id);
     }
 }
 
