@@ -83,6 +83,16 @@ impl Play {
         self
     }
 
+    fn abort(&mut self) -> &mut Self {
+        self.chat.chat.abort(self.chat.stream);
+        self
+    }
+
+    fn restart(&mut self) -> &mut Self {
+        self.chat.chat.restart(self.chat.stream);
+        self
+    }
+
     #[track_caller]
     fn answer(&mut self, outcome: Outcome<'_>) -> &mut Self {
         let wait = self.wait.expect("nothing was asked");
@@ -390,7 +400,7 @@ fn a_replay_runs_nothing_twice_and_goes_on_where_it_broke_off() {
     let mut play = Play::new(RunTools { parallel: true, ..asks() });
     play.chat.push(wire.as_bytes());
     play.asks("approve read_file").finish().asks("");
-    play.chat.chat.restart(play.chat.stream);
+    play.restart();
     play.chat.feed(wire.as_bytes(), Cuts::Every(1));
     play.asks("").answer(Outcome::Yes).asks("run read_file").gives("1").asks("");
     play.chat.push(more.as_bytes());
@@ -402,7 +412,7 @@ fn a_replay_runs_nothing_twice_and_goes_on_where_it_broke_off() {
         "#,
     );
     let rows = play.chat.rows();
-    play.chat.chat.restart(play.chat.stream);
+    play.restart();
     play.chat.push([wire, more].concat().as_bytes());
     play.finish();
     play.chat.drain();
@@ -416,13 +426,116 @@ fn a_stream_that_was_aborted_starts_anew() {
     play.chat.push(wire.as_bytes());
     play.asks("run read_file");
     play.chat.abort();
-    play.chat.chat.restart(play.chat.stream);
+    play.restart();
     play.chat.push(wire.as_bytes());
     play.asks("cancel, aborted").rows("tool cancelled read_file(<path>a</path>) whole");
     play.say(WRITE).asks("run write_to_file").gives("1").finish().asks("ready");
 }
 
 /// Blocks that the wire names show as they come; their calls wait for each other.
+#[test]
+fn a_call_that_a_replay_brings_to_its_end_shows_all_of_it() {
+    let cut = "<write_to_file><path>q</path><content>a</content>\n</content>";
+    let mut play = Play::new(free());
+    play.say(cut).say(READ).finish().asks("ready").chat.drain();
+    play.restart();
+    play.say(cut).say(READ).say("</content></write_to_file>").asks("run write_to_file").chat.drain();
+    let content = format!("a</content>\\n</content>{READ}");
+    let args = play.chat.chat.args(play.row.unwrap()).map(|args| args.into_owned());
+    assert_eq!(args.as_deref(), Some(format!(r#"{{"path":"q","content":"{content}"}}"#).as_str()));
+}
+
+#[test]
+fn a_call_that_a_replay_only_closes_has_closed_fields() {
+    let body = "<write_to_file><path>q</path><content>a</content>";
+    let mut play = Play::new(free());
+    play.say(body)
+        .finish()
+        .asks("ready")
+        .rows("tool failed write_to_file(<path>q</path><content>a</content>) !arguments-incomplete");
+    play.restart();
+    play.say(body).say("</write_to_file>").asks("run write_to_file").chat.drain();
+    let fields = &play.chat.rows()[0]["tool"]["fields"];
+    assert_eq!(
+        *fields,
+        json!([
+            {"path": ["path"], "text": "q", "closed": true},
+            {"path": ["content"], "text": "a", "closed": true},
+        ])
+    );
+}
+
+/// What an error of the tool ended has run, whatever a replay says its arguments were.
+#[test]
+fn a_call_that_failed_while_it_ran_does_not_run_again() {
+    let call = |arguments: &str| json!({"type": "tool_call", "id": "c", "name": "f", "arguments": arguments});
+    let mut play = Play::of(Format::ApiStream, false, free());
+    play.message(&call(r#"{"x":1}"#)).finish().asks("run f").answer(Outcome::Ended { output: None, is_error: true });
+    play.asks("ready").restart();
+    play.message(&call("{}")).finish().asks("ready").rows(r#"tool failed f#c({"x":1}) whole wrong"#);
+}
+
+/// A choice that ends cut takes back its calls; a replay that has not come to that end gives them again.
+#[test]
+fn a_call_that_was_taken_back_is_asked_for_again() {
+    let delta = |text: &str, finish: Value| json!({"id": "m", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": finish}]});
+    let mut play = Play::of(Format::OpenAiChat, true, asks());
+    play.message(&delta(READ, Value::Null)).message(&delta("more", json!("length"))).asks("ready");
+    play.restart();
+    play.message(&delta(READ, Value::Null)).finish().asks("approve read_file");
+}
+
+/// The end of the stream gives back what a half tag held back; an abort does so as well, and lets nothing begin.
+#[test]
+fn an_abort_gives_back_the_half_tag_at_hand_and_drops_what_waits() {
+    let mut play = Play::new(free());
+    play.say("<read_").asks("").abort();
+    play.asks("aborted").rows(r#"text cancelled "<read_""#);
+
+    let mut play = Play::new(free());
+    play.say(READ).say("<read_").asks("run read_file").abort();
+    play.asks("cancel, aborted").rows("tool cancelled read_file(<path>a</path>) whole");
+    assert!(play.chat.chat.row(RowId::new(2).unwrap()).is_none());
+}
+
+/// The tool of a block array runs here, whatever the wire that told of it comes to.
+#[test]
+fn the_end_of_the_wire_ends_no_tool_that_runs_here() {
+    let blocks = json!({"assistantMessageContent": [
+        {"type": "tool_use", "name": "read_file", "params": {"path": "a"}, "partial": false},
+    ]});
+    let mut play = Play::of(Format::ApiStream, false, free());
+    play.message(&blocks).finish().asks("run read_file").rows(r#"tool running read_file({"path":"a"}) whole"#);
+    assert!(play.chat.chat.args(play.row.unwrap()).is_some());
+
+    // So is it where the page runs it itself.
+    let mut chat = chat_of(Format::ApiStream, Options::default());
+    chat.chat.push_message(chat.stream, &blocks.to_string());
+    let row = chat.chat.rows().next().unwrap().id;
+    chat.chat.tool_started(chatrows::ToolRef::Row(row)).unwrap();
+    chat.finish();
+    chat.chat.tool_result(chatrows::ToolRef::Row(row), Some("hello"), false).unwrap();
+    assert_eq!(chat.chat.row(row).unwrap().state, chatrows::RowState::Done);
+}
+
+/// Of a message with two choices one goes on after it has finished, and its call is passed over while it is open.
+#[test]
+fn a_call_that_is_passed_over_while_it_is_open_shows_when_it_ends() {
+    let chunk = |index: u32, delta: Value, finish: Value| json!({"id": "m", "choices": [{"index": index, "delta": delta, "finish_reason": finish}]});
+    let call = |index: u32, id: &str, arguments: &str| json!({"tool_calls": [{"index": index, "id": id, "function": {"name": "f", "arguments": arguments}}]});
+    let mut play = Play::of(Format::OpenAiChat, true, RunTools::default());
+    play.message(&chunk(0, json!({"content": READ}), Value::Null)).asks("run read_file").gives("hello");
+    play.message(&chunk(1, call(0, "c1", "{}"), json!("tool_calls")));
+    play.message(&chunk(1, call(1, "c2", "{"), Value::Null));
+    play.message(&chunk(0, json!({}), json!("stop"))).finish().asks("ready").rows(
+        r#"
+        tool done read_file(<path>a</path>) whole output "hello"
+        tool cancelled f#c1({}) whole tool.used choice 1
+        tool interrupted f#c2({) choice 1
+        "#,
+    );
+}
+
 #[test]
 fn the_calls_of_block_arrays_run_in_their_order() {
     let mut play = Play::of(Format::ApiStream, true, free());

@@ -120,6 +120,20 @@ struct CallBlock {
     unended: bool,
     /// An error or the stream's end ended it.
     closed: bool,
+    /// Its reader has come to its verdict, and reads no further.
+    judged: bool,
+}
+
+impl CallBlock {
+    /// The arguments are read from their start.
+    fn read_anew(&mut self, limits: &Limits) {
+        let closed = matches!(&self.reader, CallReader::Tagged(call) if call.closed);
+        self.reader = self.reader.again(limits);
+        if let CallReader::Tagged(call) = &mut self.reader {
+            call.closed = closed;
+        }
+        self.judged = false;
+    }
 }
 
 /// What a block needs of its chat to change rows.
@@ -705,6 +719,7 @@ impl Blocks {
                     incomplete: false,
                     unended: false,
                     closed: false,
+                    judged: false,
                 });
                 Some(place)
             }
@@ -800,6 +815,7 @@ impl Blocks {
         }
         let there = there.len();
         let (choice, closed) = (call.choice, call.closed);
+        let reads_anew = call.judged || common < there;
         if row.state != RowState::Preparing || closed {
             // A call may be running by now, and then its arguments cannot change any more. In a replay, one that did
             // not start may.
@@ -817,8 +833,8 @@ impl Blocks {
         }
         let call = &mut self.call_blocks[place];
         let keep = call.seen + common;
-        let effect = if common < there {
-            call.reader = call.reader.again(stage.limits);
+        let effect = if reads_anew {
+            call.read_anew(stage.limits);
             stage.rows.replace_input(id, keep, text.get(common..).unwrap_or_default(), &mut call.reader)
         } else {
             stage.rows.append_input(id, text.get(common..).unwrap_or_default(), &mut call.reader)
@@ -860,7 +876,7 @@ impl Blocks {
         if preparing.and_then(|row| row.tool.as_deref()).is_none_or(|tool| tool.input.len() <= seen) {
             return effect;
         }
-        call.reader = call.reader.again(stage.limits);
+        call.read_anew(stage.limits);
         effect.and(stage.rows.replace_input(row, seen, "", &mut call.reader))
     }
 
@@ -931,12 +947,13 @@ impl Blocks {
             _ => return Effect::None,
         }
         let call = &mut self.call_blocks[place];
-        if less {
-            call.reader = call.reader.again(stage.limits);
+        if less || call.judged {
+            call.read_anew(stage.limits);
             stage.rows.replace_input(row, seen, "", &mut call.reader);
         }
         let named = stage.rows.get(row).and_then(|row| row.tool.as_deref()).is_some_and(|tool| !tool.name.is_empty());
         let is_tagged = matches!(call.reader, CallReader::Tagged(_));
+        call.judged = true;
         let well_formed = stage.rows.finish_input(row, &mut call.reader);
         let code = match finish {
             Finish::Length | Finish::Filtered => {
