@@ -127,7 +127,7 @@ struct CallBlock {
 impl CallBlock {
     /// The arguments are read from their start.
     fn read_anew(&mut self, limits: &Limits) {
-        let closed = matches!(&self.reader, CallReader::Tagged(call) if call.closed);
+        let closed = self.reader.is_closed();
         self.reader = self.reader.again(limits);
         if let CallReader::Tagged(call) = &mut self.reader {
             call.closed = closed;
@@ -941,7 +941,13 @@ impl Blocks {
             RowState::Pending if !again && (less || gap || finish != Finish::Complete) => {
                 self.reopen_call(row, RowState::Preparing, stage);
             }
-            RowState::Failed if !again && !gap && call.incomplete => {
+            // As does that nothing is missing after all.
+            RowState::Failed
+                if !again
+                    && !gap
+                    && (call.incomplete
+                        || call.reader.is_closed() && !known.tool.as_deref().is_some_and(|tool| tool.input_done)) =>
+            {
                 self.reopen_call(row, RowState::Preparing, stage);
             }
             _ => return Effect::None,

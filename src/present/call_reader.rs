@@ -59,6 +59,11 @@ impl CallReader {
         }
     }
 
+    /// Whether it is a call written as tags whose closing tag has come.
+    pub fn is_closed(&self) -> bool {
+        matches!(self, CallReader::Tagged(call) if call.closed)
+    }
+
     /// Whether fields were taken back since this was last asked.
     pub fn take_rewritten(&mut self) -> bool {
         match self {
