@@ -485,6 +485,28 @@ fn a_call_that_was_taken_back_is_asked_for_again() {
     play.message(&delta(READ, Value::Null)).finish().asks("approve read_file");
 }
 
+/// The call behind one that was cut is taken back with it.
+#[test]
+fn all_calls_that_were_taken_back_are_asked_for_again() {
+    let delta = |delta: Value, finish: Value| json!({"id": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]});
+    let half = json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{"}}]});
+    let mut play = Play::of(Format::OpenAiChat, true, asks());
+    play.message(&delta(half.clone(), Value::Null)).message(&delta(json!({"content": READ}), Value::Null));
+    play.message(&delta(json!({}), json!("length"))).asks("ready").restart();
+    play.message(&delta(half, Value::Null)).message(&delta(json!({"content": READ}), Value::Null));
+    play.finish().asks("approve read_file");
+}
+
+/// What was asked before an abort is no answer to what is asked after it.
+#[test]
+fn numbers_of_what_is_waited_for_go_on() {
+    let mut play = Play::new(asks());
+    play.say(READ).asks("approve read_file").abort().restart().asks("cancel, aborted");
+    let before = play.wait.unwrap();
+    play.say(READ).say(WRITE).asks("approve write_to_file");
+    assert!(!play.chat.chat.settle(play.chat.stream, before, Outcome::Yes));
+}
+
 /// The end of the stream gives back what a half tag held back; an abort does so as well, and lets nothing begin.
 #[test]
 fn an_abort_gives_back_the_half_tag_at_hand_and_drops_what_waits() {

@@ -200,6 +200,11 @@ enum Checkpoint {
 }
 
 impl Turn {
+    /// The stream begins anew after an abort. What it is waited for has other numbers than before.
+    pub fn begin_anew(&mut self) {
+        *self = Turn { waits: self.waits, ..Turn::new(self.options) };
+    }
+
     /// A turn in which nothing has come.
     pub fn new(options: TurnOptions) -> Turn {
         Turn {
@@ -327,7 +332,11 @@ impl Turn {
                 self.flags.rejected = true;
                 host.reject(block);
             }
-            (TurnStage::Approval, Answer::Failed) => host.fail(block, "approval-failed"),
+            (TurnStage::Approval, Answer::Failed) => {
+                const CODE: &str = "approval-failed";
+                self.blocks[block].end = Some(BlockEnd::Failed(CODE));
+                host.fail(block, CODE);
+            }
             // Its result, good or bad, is what the turn had to give.
             (TurnStage::Run, _) => self.flags.used = true,
         }

@@ -339,8 +339,10 @@ impl Turns {
     /// The stream is read again: what was handled is handled.
     pub fn restart(&mut self) {
         if self.turn.is_aborted() {
-            let asked = std::mem::take(&mut self.asked);
-            *self = Turns { asked, ..Turns::new(self.tools.clone(), false) };
+            self.turn.begin_anew();
+            self.rows.clear();
+            self.blocks.clear();
+            self.swept = 0;
         }
         self.turn.reopen();
         self.rows.truncate(self.turn.blocks());
