@@ -6,7 +6,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 
 use crate::byte_label;
-use crate::json::{FieldSpan, JsonWriter, Raw, Step, key_text};
+use crate::json::{FieldSpan, JsonStr, JsonWriter, Raw, Step, Value, key_text};
 
 /// A row's number: assigned once, never reused, never changed. From 1.
 ///
@@ -326,6 +326,22 @@ pub(crate) fn error(message: &str, code: Option<&str>, retryable: Option<bool>) 
             }
         });
     })
+}
+
+/// The first of these members that is a string and says something.
+pub(crate) fn said<'a>(body: Value<'a>, names: &[&str]) -> Option<Cow<'a, str>> {
+    names.iter().find_map(|name| body.get(name).str().filter(|text| !text.is_empty())).map(JsonStr::text)
+}
+
+/// An answer that a question offers: a string, or an object that has one.
+pub(crate) fn write_option(option: Value<'_>, json: &mut JsonWriter) {
+    let label = option.str().map(JsonStr::text).or_else(|| said(option, &["label", "answer", "text"]));
+    json.object(|json| {
+        json.key("label").string(&label.unwrap_or_default());
+        if let Some(description) = said(option, &["description"]) {
+            json.key("description").string(&description);
+        }
+    });
 }
 
 /// What the user is asked before a call runs, and what was chosen if anything was.

@@ -618,6 +618,72 @@ fn an_error_of_the_stream_ends_the_turn() {
     );
 }
 
+/// What the model asks is a question with its possible answers, and what the tool gives is the answer; nobody is asked
+/// whether it may ask.
+#[test]
+fn a_follow_up_question_is_a_question() {
+    let asked = |options: &str| {
+        format!("<ask_followup_question><question>Which one?</question>{options}</ask_followup_question>")
+    };
+    let offered = json!({"options": [{"label": "The first"}, {"label": "The \"second\""}], "custom": true});
+    for options in [
+        r#"<options>["The first", "The \"second\""]</options>"#,
+        r#"<options><suggest>The first</suggest><suggest mode="code"> The "second"</suggest></options>"#,
+        "<options>\nThe first\n\nThe \"second\"\n</options>",
+    ] {
+        let mut play = Play::new(asks());
+        play.say(&asked(options)).asks("run ask_followup_question").chat.drain();
+        let row = &play.chat.rows()[0];
+        assert_eq!(
+            (&row["text"], &row["question"], &row["permission"]),
+            (&json!("Which one?"), &offered, &Value::Null)
+        );
+        play.gives("The first").chat.drain();
+        let row = &play.chat.rows()[0];
+        assert_eq!((&row["question"]["answer"], &row["state"]), (&json!("The first"), &json!("done")));
+        assert_eq!(row["question"]["options"], offered["options"]);
+    }
+    let mut play = Play::new(asks());
+    play.say(&asked("")).asks("run ask_followup_question").chat.drain();
+    assert_eq!(play.chat.rows()[0]["question"], json!({"custom": true}));
+    play.answer(Outcome::Failed("nobody is there")).chat.drain();
+    assert_eq!(play.chat.rows()[0]["question"], json!({"custom": true}));
+}
+
+/// So it is where the wire has the call, and where the page runs it as it likes.
+#[test]
+fn a_native_follow_up_question_is_a_question() {
+    let arguments = json!({"question": "Which?", "follow_up": [{"text": "This", "mode": null}, "That"]}).to_string();
+    let call = json!({"type": "tool_call", "id": "q", "name": "ask_followup_question", "arguments": arguments});
+    let expected = json!({"options": [{"label": "This"}, {"label": "That"}], "custom": true});
+    let mut play = Play::of(Format::ApiStream, false, free());
+    play.message(&call).finish().asks("run ask_followup_question").chat.drain();
+    assert_eq!((&play.chat.rows()[0]["text"], &play.chat.rows()[0]["question"]), (&json!("Which?"), &expected));
+
+    let mut chat = chat_of(Format::ApiStream, Options::default());
+    chat.chat.push_message(chat.stream, &call.to_string());
+    chat.finish();
+    assert_eq!(chat.rows()[0]["question"], expected);
+    chat.chat.tool_result(chatrows::ToolRef::Call(chat.stream, "q"), Some("That"), false).unwrap();
+    chat.drain();
+    assert_eq!(chat.rows()[0]["question"]["answer"], "That");
+}
+
+/// What came of the task is text; a completion that is passed over says nothing.
+#[test]
+fn a_completion_says_what_came_of_the_task() {
+    let completion = "<attempt_completion><result>It is **done**.</result></attempt_completion>";
+    let mut play = Play::new(free());
+    play.say(completion).asks("run attempt_completion").gives("").finish().asks("ready").chat.drain();
+    let row = &play.chat.rows()[0];
+    assert_eq!((&row["text"], &row["message"]["key"]), (&json!("It is **done**."), &json!("say.completion")));
+
+    let mut play = Play::new(asks());
+    play.say(READ).say(completion).asks("approve read_file").answer(Outcome::No).asks("").chat.drain();
+    let row = &play.chat.rows()[1];
+    assert_eq!((&row["text"], &row["message"]["key"]), (&Value::Null, &json!("tool.skipped")));
+}
+
 #[test]
 fn many_calls_are_linear() {
     let mut play = Play::new(free());

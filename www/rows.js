@@ -10,6 +10,8 @@ const PANELS = "activity plan usage commands mode queue session connection state
 const FIELDS = ["text", "tool.input", "tool.output"];
 const HEADED = ["tool", "tool-preparing", "reasoning", "retry", "compaction", "summary"];
 const FOLDED = ["tool", "reasoning", "summary"];
+/** Tools by which a model speaks to the reader. */
+const SPOKEN = ["ask_followup_question", "attempt_completion"];
 const SLOTS = ["head", "message", "text", "locations", "fields", "input", "content", "output", "error", "media", "meta", "ask"];
 
 /**
@@ -548,7 +550,10 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
       el = rec.slots[name] = make(tag, `cr-${name}`);
       const later = SLOTS.slice(SLOTS.indexOf(name) + 1).find((other) => rec.slots[other]?.parentNode === rec.body);
       // What asks for an answer is never folded away, nor why a call did not run.
-      if (name === "ask") (rec.slots.message?.parentNode === rec.el ? rec.slots.message : rec.body).after(el);
+      const outside = ["text", "message"].map((part) => rec.slots[part]).find((part) => part?.parentNode === rec.el);
+      if (name === "ask") (outside ?? rec.body).after(el);
+      // Nor what a call says to the reader.
+      else if (name === "text" && SPOKEN.includes(rec.row.tool?.name)) rec.body.after(el);
       else if (name === "message" && isPassedOver(rec.row)) rec.body.after(el);
       else rec.body.insertBefore(el, rec.slots[later] ?? null);
     }

@@ -8,6 +8,7 @@ use crate::limits::Limits;
 use crate::present::call_reader::CallReader;
 use crate::present::named::Named;
 use crate::present::rows::{Rows, place_of};
+use crate::present::spoken::speak;
 use crate::present::tagged::{Tagged, TaggedTools};
 use crate::present::turns::{RunTools, Turns};
 use crate::row::{Changed, Fact, Row, RowId, RowKind, RowState, error, list_of_one, message};
@@ -120,8 +121,8 @@ struct CallBlock {
     unended: bool,
     /// An error or the stream's end ended it.
     closed: bool,
-    /// Its reader has come to its verdict, and reads no further.
-    judged: bool,
+    /// Its reader has come to its verdict, and reads no further: whether its closing tag had come by then.
+    judged: Option<bool>,
 }
 
 impl CallBlock {
@@ -132,7 +133,7 @@ impl CallBlock {
         if let CallReader::Tagged(call) = &mut self.reader {
             call.closed = closed;
         }
-        self.judged = false;
+        self.judged = None;
     }
 }
 
@@ -719,7 +720,7 @@ impl Blocks {
                     incomplete: false,
                     unended: false,
                     closed: false,
-                    judged: false,
+                    judged: None,
                 });
                 Some(place)
             }
@@ -815,7 +816,7 @@ impl Blocks {
         }
         let there = there.len();
         let (choice, closed) = (call.choice, call.closed);
-        let reads_anew = call.judged || common < there;
+        let reads_anew = call.judged.is_some() || common < there;
         if row.state != RowState::Preparing || closed {
             // A call may be running by now, and then its arguments cannot change any more. In a replay, one that did
             // not start may.
@@ -953,13 +954,13 @@ impl Blocks {
             _ => return Effect::None,
         }
         let call = &mut self.call_blocks[place];
-        if less || call.judged {
+        if less || call.judged.is_some_and(|closed| closed != call.reader.is_closed()) {
             call.read_anew(stage.limits);
             stage.rows.replace_input(row, seen, "", &mut call.reader);
         }
         let named = stage.rows.get(row).and_then(|row| row.tool.as_deref()).is_some_and(|tool| !tool.name.is_empty());
         let is_tagged = matches!(call.reader, CallReader::Tagged(_));
-        call.judged = true;
+        call.judged = Some(call.reader.is_closed());
         let well_formed = stage.rows.finish_input(row, &mut call.reader);
         let code = match finish {
             Finish::Length | Finish::Filtered => {
@@ -987,6 +988,10 @@ impl Blocks {
                     }
                     Changed::INPUT_DONE
                 });
+                // Where its turn is known it speaks when that has come.
+                if self.turns.is_none() {
+                    speak(row, stage.rows);
+                }
                 return self.set_state(row, RowState::Pending, stage);
             }
         };

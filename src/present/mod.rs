@@ -9,6 +9,7 @@ mod panels;
 mod rows;
 mod saved;
 mod schedule;
+mod spoken;
 mod tagged;
 mod turn;
 mod turns;

@@ -338,7 +338,7 @@ fn set_properties(row: &mut Row, block: &Block<'_>, runs: bool) -> Changed {
     note(put(&mut row.bytes, &bytes), Changed::BYTES);
     for fact in Fact::ALL {
         let said = block.facts.iter().find(|(said, _)| said == fact).map(|(_, value)| value);
-        if said.is_none() && runs && matches!(fact, Fact::Permission | Fact::Message | Fact::Error) {
+        if said.is_none() && runs && matches!(fact, Fact::Permission | Fact::Question | Fact::Message | Fact::Error) {
             continue;
         }
         note(row.facts.raw(*fact) != said && row.facts.set(*fact, said.cloned()), Changed::FACTS);

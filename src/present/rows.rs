@@ -9,6 +9,7 @@ use crate::json::{FieldSpan, Step};
 use crate::limits::Limits;
 use crate::op::{AppendField, Patch, RowOp, RowSink, utf16_len};
 use crate::present::call_reader::CallReader;
+use crate::present::spoken::answer;
 use crate::row::{Changed, Fact, Facts, FieldNews, Row, RowId, RowKind, RowState, Tool, message};
 use crate::text::common_prefix;
 
@@ -370,6 +371,9 @@ impl Rows {
     pub fn end_call(&mut self, id: RowId, output: Option<&str>, is_error: bool, now: u64) {
         if let Some(output) = output {
             self.replace_output(id, output, 0);
+            if !is_error {
+                answer(id, output, self);
+            }
         }
         self.change(id, |row| {
             let mut changed = Changed::NONE;

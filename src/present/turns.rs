@@ -4,6 +4,7 @@
 use crate::json::{JsonWriter, Raw};
 use crate::present::blocks::Stage;
 use crate::present::chat::StreamId;
+use crate::present::spoken::{asks, speak};
 use crate::present::turn::{
     Answer, BlockEnd, BlockNumber, Skip, Turn, TurnBlock, TurnHost, TurnOptions, TurnStage, WaitId,
 };
@@ -453,7 +454,8 @@ impl TurnHost for Host<'_, '_> {
             self.at_once = Some((wait, Answer::Failed));
             return;
         };
-        if !self.asks {
+        // What asks the user needs no leave to ask.
+        if !self.asks || self.stage.rows.get(row).is_some_and(asks) {
             self.at_once = Some((wait, Answer::Yes));
             return;
         }
@@ -479,6 +481,7 @@ impl TurnHost for Host<'_, '_> {
             row.state = RowState::Running;
             Changed::STATE
         });
+        speak(row, self.stage.rows);
         self.asked.push(Asked::Run(wait, row));
     }
 

@@ -77,7 +77,7 @@ export type ToolContent =
   | { type: "patch"; path?: string; text: string }
   | { type: "text"; text: string };
 
-/** A question to the reader; its words are the row's `text`. Pending until it is answered or no longer matters. */
+/** A question to the reader, by the wire or by a call; its words are the row's `text`. Pending or running until it is answered or no longer matters. */
 export interface Question {
   options?: { id?: string; label: string; description?: string }[];
   /** More than one option may be chosen. */

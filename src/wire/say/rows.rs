@@ -6,7 +6,7 @@ use super::kinds::{KINDS, List, Shape};
 use super::{Key, Message, News, Say, drop_key, first_after, put_key, word};
 use crate::chunk::{Block, Chunk, ToolBlock};
 use crate::json::{JsonStr, JsonWriter, Raw, Value};
-use crate::row::{Fact, PanelName, RowKind, RowState, approval, error, list_of_one, message};
+use crate::row::{Fact, PanelName, RowKind, RowState, approval, error, list_of_one, message, said, write_option};
 
 /// The key under which a message's row is known.
 pub(super) fn key_text((time, kind): Key) -> String {
@@ -398,11 +398,6 @@ impl Shape {
     }
 }
 
-/// The first of these members that is a string and says something.
-fn said<'a>(body: Value<'a>, names: &[&str]) -> Option<Cow<'a, str>> {
-    names.iter().find_map(|name| body.get(name).str().filter(|text| !text.is_empty())).map(JsonStr::text)
-}
-
 fn question<'a>(text: &'a str, body: Value<'a>, asked: bool, block: &mut Block<'a>) {
     block.text = match body.is_object() {
         true => said(body, &["question", "response", "text"]).unwrap_or_default(),
@@ -426,16 +421,6 @@ fn question<'a>(text: &'a str, body: Value<'a>, asked: bool, block: &mut Block<'
         });
     });
     block.facts.push((Fact::Question, question));
-}
-
-fn write_option(option: Value<'_>, json: &mut JsonWriter) {
-    let label = option.str().map(JsonStr::text).or_else(|| said(option, &["label", "answer", "text"]));
-    json.object(|json| {
-        json.key("label").string(&label.unwrap_or_default());
-        if let Some(description) = said(option, &["description"]) {
-            json.key("description").string(&description);
-        }
-    });
 }
 
 /// What kind of work a tool of the extensions does.

@@ -1,0 +1,100 @@
+//! Calls by which a model speaks to the user: what it asks is a question with its possible answers, what it says at
+//! its task's end is text. Sources: the tools `ask_followup_question` and `attempt_completion` of coding agents.
+
+use crate::json::{JsonWriter, Raw, Tape, Value};
+use crate::present::rows::Rows;
+use crate::row::{Changed, Fact, Row, RowId, Tool, message, write_option};
+
+/// Asks the user: `question`, and `options`, `follow_up` or `suggest` as an array, as the text of one, or as tags.
+const ASKS: &str = "ask_followup_question";
+/// Tells the user what came of the task: `result`.
+const TELLS: &str = "attempt_completion";
+
+/// Whether the call asks the user something, so that nobody need be asked whether it may.
+pub(super) fn asks(row: &Row) -> bool {
+    row.tool.as_deref().is_some_and(|tool| tool.name == ASKS)
+}
+
+/// The call, whose arguments are whole, has its turn: its row says what it says.
+pub(super) fn speak(id: RowId, rows: &mut Rows) {
+    let Some(tool) = rows.get(id).and_then(|row| row.tool.as_deref()) else { return };
+    let (text, fact, value) = match &*tool.name {
+        ASKS => (said(tool, "question"), Fact::Question, Some(question(tool, None))),
+        TELLS => (said(tool, "result"), Fact::Message, Some(message("say.completion", &[]))),
+        _ => return,
+    };
+    rows.set_text(id, &text, 0);
+    rows.change(id, |row| {
+        let changed = row.facts.raw(fact) != value.as_ref() && row.facts.set(fact, value);
+        if changed { Changed::FACTS } else { Changed::NONE }
+    });
+}
+
+/// What the call gave is the user's answer, if it asked for one.
+pub(super) fn answer(id: RowId, output: &str, rows: &mut Rows) {
+    let Some(row) = rows.get(id).filter(|row| row.facts.get(Fact::Question).is_some()) else { return };
+    let Some(answered) = row.tool.as_deref().map(|tool| question(tool, Some(output))) else { return };
+    rows.change(id, |row| {
+        row.facts.set(Fact::Question, Some(answered));
+        Changed::FACTS
+    });
+}
+
+/// A string among the arguments.
+fn said(tool: &Tool, name: &str) -> String {
+    let (json, mut tape) = (arguments(tool), Tape::default());
+    let text =
+        tape.read(&json).ok().and_then(|record| record.root().get(name).str().map(|text| text.text().into_owned()));
+    text.unwrap_or_default()
+}
+
+fn arguments(tool: &Tool) -> String {
+    if tool.tagged { tool.parameters() } else { tool.input.clone() }
+}
+
+/// An object with the properties of the TypeScript interface `Question`.
+fn question(tool: &Tool, answer: Option<&str>) -> Raw {
+    let (arguments, mut tape) = (arguments(tool), Tape::default());
+    let record = tape.read(&arguments).ok();
+    Raw::written(|json| {
+        json.object(|json| {
+            let root = record.as_ref().map(|record| record.root());
+            let offered = ["options", "follow_up", "suggest"]
+                .into_iter()
+                .find_map(|name| root.map(|root| root.get(name)).filter(|options| options.exists()));
+            if let Some(offered) = offered {
+                write_options(offered, json);
+            }
+            json.key("custom").bool(true);
+            if let Some(answer) = answer {
+                json.key("answer").string(answer);
+            }
+        });
+    })
+}
+
+fn write_options(options: Value<'_>, json: &mut JsonWriter) {
+    if options.is_array() {
+        json.key("options").array(|json| options.items().for_each(|option| write_option(option, json)));
+        return;
+    }
+    let Some(text) = options.str().map(|text| text.text()) else { return };
+    let mut tape = Tape::default();
+    if let Some(record) = tape.read(&text).ok().filter(|record| record.root().is_array()) {
+        return write_options(record.root(), json);
+    }
+    let labels: Vec<&str> = suggestions(&text).collect();
+    if !labels.is_empty() {
+        json.key("options").array(|json| {
+            labels.into_iter().for_each(|label| json.object(|json| json.key("label").string(label)));
+        });
+    }
+}
+
+/// What stands between `<suggest>` tags, which may have attributes; without any, each line that says something.
+fn suggestions(text: &str) -> impl Iterator<Item = &str> {
+    let is_tagged = text.contains("<suggest");
+    let tagged = text.split("<suggest").skip(1).filter_map(|part| part.split_once('>')?.1.split("</suggest>").next());
+    let lines = text.lines().filter(move |_| !is_tagged);
+    tagged.chain(lines).map(str::trim).filter(|label| !label.is_empty())
+}
