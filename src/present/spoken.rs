@@ -18,15 +18,21 @@ pub(super) fn asks(row: &Row) -> bool {
 /// The call, whose arguments are whole, has its turn: its row says what it says.
 pub(super) fn speak(id: RowId, rows: &mut Rows) {
     let Some(tool) = rows.get(id).and_then(|row| row.tool.as_deref()) else { return };
-    let (text, fact, value) = match &*tool.name {
-        ASKS => (said(tool, "question"), Fact::Question, Some(question(tool, None))),
-        TELLS => (said(tool, "result"), Fact::Message, Some(message("say.completion", &[]))),
+    let (name, fact, value) = match &*tool.name {
+        ASKS => ("question", Fact::Question, question(tool, None)),
+        TELLS => ("result", Fact::Message, message("say.completion", &[])),
         _ => return,
     };
+    let (arguments, mut tape) = (arguments(tool), Tape::default());
+    let text = tape
+        .read(&arguments)
+        .ok()
+        .and_then(|record| record.root().get(name).str().map(|text| text.text().into_owned()));
+    let text = text.unwrap_or_default();
     rows.set_text(id, &text, 0);
     rows.change(id, |row| {
-        let changed = row.facts.raw(fact) != value.as_ref() && row.facts.set(fact, value);
-        if changed { Changed::FACTS } else { Changed::NONE }
+        row.facts.set(fact, Some(value));
+        Changed::FACTS
     });
 }
 
@@ -38,14 +44,6 @@ pub(super) fn answer(id: RowId, output: &str, rows: &mut Rows) {
         row.facts.set(Fact::Question, Some(answered));
         Changed::FACTS
     });
-}
-
-/// A string among the arguments.
-fn said(tool: &Tool, name: &str) -> String {
-    let (json, mut tape) = (arguments(tool), Tape::default());
-    let text =
-        tape.read(&json).ok().and_then(|record| record.root().get(name).str().map(|text| text.text().into_owned()));
-    text.unwrap_or_default()
 }
 
 fn arguments(tool: &Tool) -> String {
@@ -83,18 +81,17 @@ fn write_options(options: Value<'_>, json: &mut JsonWriter) {
     if let Some(record) = tape.read(&text).ok().filter(|record| record.root().is_array()) {
         return write_options(record.root(), json);
     }
-    let labels: Vec<&str> = suggestions(&text).collect();
-    if !labels.is_empty() {
-        json.key("options").array(|json| {
-            labels.into_iter().for_each(|label| json.object(|json| json.key("label").string(label)));
-        });
-    }
-}
-
-/// What stands between `<suggest>` tags, which may have attributes; without any, each line that says something.
-fn suggestions(text: &str) -> impl Iterator<Item = &str> {
-    let is_tagged = text.contains("<suggest");
-    let tagged = text.split("<suggest").skip(1).filter_map(|part| part.split_once('>')?.1.split("</suggest>").next());
-    let lines = text.lines().filter(move |_| !is_tagged);
-    tagged.chain(lines).map(str::trim).filter(|label| !label.is_empty())
+    // `<suggest>` tags, which may have attributes.
+    let mut rest = &*text;
+    let mut suggestions = || {
+        let (_, from) = rest.split_once("<suggest")?.1.split_once('>')?;
+        let (label, after) = from.split_once("</suggest>").unwrap_or((from, ""));
+        rest = after;
+        Some(label.trim())
+    };
+    json.key("options").array(|json| {
+        while let Some(label) = suggestions() {
+            json.object(|json| json.key("label").string(label));
+        }
+    });
 }

@@ -212,6 +212,7 @@ impl Turns {
             // It was noted twice.
             Ok(block)
                 if is_executable
+                    && block >= self.turn.index()
                     && matches!(self.turn.ended(block), Some(BlockEnd::Complete | BlockEnd::Failed(UNKNOWN))) =>
             {
                 return;
