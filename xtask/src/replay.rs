@@ -167,3 +167,38 @@ fn pieces(bytes: &[u8], cut: Cut) -> Vec<&[u8]> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::replay;
+
+    /// What a provider said, one chunk a line, with its calls as tags cut in the middle of their names.
+    const RECORDING: &str = r#"{"type":"text","text":"I look.\n\n<read_"}
+{"type":"text","text":"file>\n<path>notes/we"}
+{"type":"text","text":"ek.md</path>\n</read_file>\n<attempt_completion>\n<result>Done.</result>\n</attempt_compl"}
+{"type":"text","text":"etion>"}
+"#;
+
+    fn rows(options: &[&str]) -> Vec<String> {
+        let file = std::env::temp_dir().join(format!("chatrows-replay-{}-{}.jsonl", std::process::id(), options.len()));
+        std::fs::write(&file, RECORDING).unwrap();
+        let file_name = [file.to_str().unwrap()];
+        let args = ["--format", "api-stream"].iter().chain(options).chain(&file_name);
+        let shown = replay(args.map(|arg| (*arg).to_owned()).collect());
+        std::fs::remove_file(&file).unwrap();
+        shown.unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_recording_with_tags_becomes_its_calls() {
+        let whole = rows(&["--tagged"]);
+        assert_eq!(whole.len(), 3, "{whole:?}");
+        assert!(whole[0].contains(r#""text":"I look.""#), "{whole:?}");
+        assert!(whole[1].contains(r#"{"path":["path"],"text":"notes/week.md","closed":true}"#), "{whole:?}");
+        assert!(whole[2].contains(r#""text":"Done.""#) && whole[2].contains("say.completion"), "{whole:?}");
+        assert_eq!(rows(&["--tagged", "--cut", "1"]), whole);
+        assert_eq!(rows(&["--tagged", "--cut-seed", "7", "--rows"]), whole);
+        // Without the option the tags are text.
+        assert_eq!(rows(&[]).len(), 1);
+    }
+}
