@@ -720,20 +720,67 @@ fn many_calls_are_linear() {
 }
 
 /// Whatever comes in whatever order: no call runs twice, none without leave, the turn comes to its end, and rows rest.
+/// A message of a wire: text with tags cut anywhere, reasoning, native calls, ends of each kind.
+fn made_up(format: Format, random: &mut Random) -> Value {
+    let text = [
+        "Text. ",
+        READ,
+        WRITE,
+        "<read_file><path>c",
+        "</path></read_file>",
+        "<thinking>hm</thinking>",
+        "`<x",
+        "<read_",
+        "<write_to_file><path>q</path><content>a</content>\n</content>",
+        "é",
+        "</write_to_file>",
+        "<foo><path>x</path></foo>",
+    ];
+    let text = text[random.below(text.len())];
+    let (id, arguments) = (["c1", "c2"][random.below(2)], ["{}", r#"{"x":1}"#, "{"][random.below(3)]);
+    if format == Format::ApiStream {
+        return match random.below(12) {
+            0 => json!({"type": "tool_call", "id": id, "name": "f", "arguments": arguments}),
+            1 => json!({"type": "tool_call_start", "id": id, "name": "f"}),
+            2 => json!({"type": "tool_call_delta", "id": id, "delta": arguments}),
+            3 => json!({"type": "tool_call_end", "id": id}),
+            4 => json!({"type": "reasoning", "text": "hm"}),
+            5 => json!({"assistantMessageContent": [
+                {"type": "text", "content": text, "partial": random.below(2) == 0},
+                {"type": "tool_use", "id": id, "name": "f", "params": {"x": "1"}, "partial": random.below(2) == 0},
+            ]}),
+            6 => json!({"type": "error", "error": "e", "message": "m"}),
+            _ => json!({"type": "text", "text": text}),
+        };
+    }
+    let delta = match random.below(8) {
+        0 => json!({"tool_calls": [{"index": 0, "id": id, "function": {"name": "f", "arguments": arguments}}]}),
+        1 => json!({"tool_calls": [{"index": 0, "function": {"arguments": arguments}}]}),
+        2 => json!({"reasoning_content": "hm"}),
+        _ => json!({"content": text}),
+    };
+    let ends = ["stop", "tool_calls", "length", "content_filter"];
+    let finish = ends.get(random.below(4 * ends.len())).map_or(Value::Null, |end| json!(end));
+    let id = ["m", "m", "m", "n"][random.below(4)];
+    json!({"id": id, "choices": [{"index": random.below(2), "delta": delta, "finish_reason": finish}]})
+}
+
 #[test]
 fn made_up_schedules_come_to_rest() {
-    let pieces = ["Text. ", READ, WRITE, "<read_file><path>c", "</path></read_file>", "<thinking>hm</thinking>", "`<x"];
-    for seed in 0..400 {
+    for seed in 0..800 {
         let mut random = Random(seed);
+        let format = [Format::ApiStream, Format::OpenAiChat][random.below(2)];
         let tools = RunTools {
             parallel: random.below(2) == 0,
             concurrent: Some(random.below(2) == 0),
             approval: random.below(2) == 0,
             checkpoint: random.below(2) == 0,
+            known: (random.below(4) == 0).then(|| vec!["read_file".into(), "f".into()]),
             ..RunTools::default()
         };
         let approval = tools.approval;
-        let mut play = Play::new(tools);
+        let mut play = Play::of(format, random.below(5) > 0, tools);
+        let mut log = Vec::new();
         let (mut waits, mut ran, mut approved, mut aborted) = (Vec::new(), Vec::new(), Vec::new(), false);
         let mut look = |play: &mut Play, waits: &mut Vec<Asked>, approved: &[RowId], aborted: bool| {
             for (_, asked) in play.chat.chat.take_asked() {
@@ -761,16 +808,25 @@ fn made_up_schedules_come_to_rest() {
             assert!(play.chat.chat.settle(play.chat.stream, wait, outcome), "seed {seed}");
             assert!(!play.chat.chat.settle(play.chat.stream, wait, outcome), "an answer counts twice, seed {seed}");
         };
-        for _ in 0..12 {
-            match random.below(8) {
+        for _ in 0..16 {
+            match random.below(10) {
                 0 => drop(play.chat.finish()),
                 1 if random.below(3) == 0 => {
+                    aborted |= play.chat.chat.is_turn_over(play.chat.stream) == Some(false);
                     play.chat.abort();
-                    aborted = true;
                 }
-                2..=3 => answer(&mut play, &mut waits, &mut approved, &mut random),
+                // What came is told again, or less of it, and then goes on in another way.
+                2 if random.below(2) == 0 => {
+                    play.restart();
+                    aborted = false;
+                    let told = [log.len(), random.below(log.len() + 1)][random.below(2)];
+                    log.truncate(told);
+                    log.iter().for_each(|message| drop(play.message(message)));
+                }
+                3..=4 => answer(&mut play, &mut waits, &mut approved, &mut random),
                 _ => {
-                    play.say(pieces[random.below(pieces.len())]);
+                    log.push(made_up(format, &mut random));
+                    play.message(&log[log.len() - 1]);
                 }
             }
             look(&mut play, &mut waits, &approved, aborted);
@@ -788,6 +844,10 @@ fn made_up_schedules_come_to_rest() {
                 !["streaming", "preparing", "running", "pending"].contains(&state),
                 "{row} at the end, seed {seed}"
             );
+        }
+        let shown: Vec<RowId> = play.chat.chat.rows().map(|row| row.id).collect();
+        for id in (1..=64).filter_map(RowId::new).filter(|id| !shown.contains(id)) {
+            assert_eq!(play.chat.chat.row(id), None, "held at the end, seed {seed}");
         }
     }
 }
