@@ -816,7 +816,8 @@ impl Blocks {
         }
         let there = there.len();
         let (choice, closed) = (call.choice, call.closed);
-        let reads_anew = call.judged.is_some() || common < there;
+        // Behind a cap there is nothing to read.
+        let reads_anew = call.judged.is_some() && !call.cut || common < there;
         if row.state != RowState::Preparing || closed {
             // A call may be running by now, and then its arguments cannot change any more. In a replay, one that did
             // not start may.

@@ -115,7 +115,7 @@ fn each_call_that_is_allowed_runs_and_then_the_turn_is_ready() {
                 "Now",
                 "execute_command | done",
                 "That",
-                "attempt_completion | done"
+                "Task completed | done"
             ]
         );
         assert_eq!(page.texts("#log .cr-answer").await, ["Chosen: Allow once"; 4]);
