@@ -405,7 +405,7 @@ impl Tool {
     }
 
     /// The parameters of a call written as tags, as the text of a JSON object.
-    pub(crate) fn parameters(&self) -> String {
+    fn parameters(&self) -> String {
         let mut json = JsonWriter::default();
         json.object(|json| {
             for (path, text, _) in self.fields() {
@@ -415,6 +415,15 @@ impl Tool {
             }
         });
         json.into_string()
+    }
+
+    /// The arguments as JSON text, `{}` where the wire sent none.
+    pub(crate) fn arguments(&self) -> Cow<'_, str> {
+        match () {
+            () if self.tagged => Cow::Owned(self.parameters()),
+            () if self.input.is_empty() => Cow::Borrowed("{}"),
+            () => Cow::Borrowed(&*self.input),
+        }
     }
 
     fn path(&self, span: &FieldSpan) -> Vec<PathStep> {

@@ -128,12 +128,13 @@ struct CallBlock {
 impl CallBlock {
     /// The arguments are read from their start.
     fn read_anew(&mut self, limits: &Limits) {
-        let closed = self.reader.is_closed();
         self.reader = self.reader.again(limits);
-        if let CallReader::Tagged(call) = &mut self.reader {
-            call.closed = closed;
-        }
         self.judged = None;
+    }
+
+    /// The verdict missed only the closing tag, which has come since.
+    fn closes_late(&self) -> bool {
+        self.judged == Some(false) && self.reader.is_closed()
     }
 }
 
@@ -330,9 +331,8 @@ impl Blocks {
             }
             Chunk::BlockOutput { key, state, output, same } => match self.named.get(key) {
                 Some(id) => {
-                    self.named.set_runs(key, state == RowState::Running);
                     let shown = stage.rows.replace_output(id, output, same);
-                    shown.and(self.set_named_state(id, state, stage))
+                    shown.and(self.set_named_state(key, id, state, stage))
                 }
                 None => Effect::None,
             },
@@ -684,7 +684,7 @@ impl Blocks {
             _ => None,
         });
         // Another id or name is another call, wherever it stands, and so is one that is written in another way.
-        let is_tagged = matches!(reader, CallReader::Tagged(_));
+        let is_tagged = reader.is_tagged();
         let tool = known.and_then(|place| stage.rows.get(self.call_blocks[place].row)?.tool.as_deref());
         let differs = |there: &str, now: Option<&str>| !there.is_empty() && now.is_some_and(|now| now != there);
         if tool.is_some_and(|tool| {
@@ -944,23 +944,18 @@ impl Blocks {
                 self.reopen_call(row, RowState::Preparing, stage);
             }
             // As does that nothing is missing after all.
-            RowState::Failed
-                if !again
-                    && !gap
-                    && (call.incomplete
-                        || call.reader.is_closed() && !known.tool.as_deref().is_some_and(|tool| tool.input_done)) =>
-            {
+            RowState::Failed if !again && !gap && (call.incomplete || call.closes_late()) => {
                 self.reopen_call(row, RowState::Preparing, stage);
             }
             _ => return Effect::None,
         }
         let call = &mut self.call_blocks[place];
-        if less || call.judged.is_some_and(|closed| closed != call.reader.is_closed()) {
+        if less || call.closes_late() {
             call.read_anew(stage.limits);
             stage.rows.replace_input(row, seen, "", &mut call.reader);
         }
         let named = stage.rows.get(row).and_then(|row| row.tool.as_deref()).is_some_and(|tool| !tool.name.is_empty());
-        let is_tagged = matches!(call.reader, CallReader::Tagged(_));
+        let is_tagged = call.reader.is_tagged();
         call.judged = Some(call.reader.is_closed());
         let well_formed = stage.rows.finish_input(row, &mut call.reader);
         let code = match finish {

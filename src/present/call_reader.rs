@@ -36,8 +36,17 @@ impl CallReader {
     pub fn again(&self, limits: &Limits) -> Self {
         match self {
             CallReader::Json(_) => CallReader::json(limits),
-            CallReader::Tagged(call) => CallReader::tagged(&call.grammar, &call.tool),
+            CallReader::Tagged(call) => {
+                let args = TaggedArgs::new(&call.grammar, &call.tool);
+                let (grammar, tool) = (call.grammar.clone(), call.tool.clone());
+                CallReader::Tagged(Box::new(TaggedCall { args, grammar, tool, closed: call.closed }))
+            }
         }
+    }
+
+    /// Whether it is a call written as tags.
+    pub fn is_tagged(&self) -> bool {
+        matches!(self, CallReader::Tagged(_))
     }
 
     /// Reads what `input` has beyond what was read before.

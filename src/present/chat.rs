@@ -761,11 +761,7 @@ impl ChatRows {
         let row = self.rows.get(id)?;
         let tool = row.tool.as_deref().filter(|tool| tool.input_done)?;
         let stands = matches!(row.state, RowState::Pending | RowState::Running | RowState::Done | RowState::Failed);
-        stands.then(|| match () {
-            () if tool.tagged => Cow::Owned(tool.parameters()),
-            () if tool.input.is_empty() => Cow::Borrowed("{}"),
-            () => Cow::Borrowed(&*tool.input),
-        })
+        stands.then(|| tool.arguments())
     }
 
     /// The rows, in their order.

@@ -73,11 +73,6 @@ impl Named {
         self.rows.iter().filter(|named| named.runs).map(|named| named.row)
     }
 
-    /// The wire says that the row's tool runs, or that it does not.
-    pub fn set_runs(&mut self, key: &str, runs: bool) {
-        self.rows.get_mut(key).into_iter().for_each(|named| named.runs = runs);
-    }
-
     pub fn get(&self, key: &str) -> Option<RowId> {
         self.rows.get(key).map(|named| named.row)
     }
@@ -186,12 +181,12 @@ impl Blocks {
         };
         let runs = self.turns.is_some();
         effect = effect.and(stage.rows.change(id, |row| set_properties(row, block, runs)));
-        self.named.set_runs(key, block.state == RowState::Running);
-        effect.and(self.set_named_state(id, block.state, stage))
+        effect.and(self.set_named_state(key, id, block.state, stage))
     }
 
     /// Cancelled stays cancelled, whatever is still told of it.
-    pub(super) fn set_named_state(&mut self, id: RowId, state: RowState, stage: &mut Stage<'_>) -> Effect {
+    pub(super) fn set_named_state(&mut self, key: &str, id: RowId, state: RowState, stage: &mut Stage<'_>) -> Effect {
+        self.named.rows.get_mut(key).into_iter().for_each(|named| named.runs = state == RowState::Running);
         match stage.rows.get(id).map(|row| row.state) {
             Some(RowState::Cancelled) => Effect::None,
             _ => self.set_state(id, state, stage),

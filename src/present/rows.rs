@@ -371,12 +371,10 @@ impl Rows {
     pub fn end_call(&mut self, id: RowId, output: Option<&str>, is_error: bool, now: u64) {
         if let Some(output) = output {
             self.replace_output(id, output, 0);
-            if !is_error {
-                answer(id, output, self);
-            }
         }
         self.change(id, |row| {
-            let mut changed = Changed::NONE;
+            let said = output.filter(|_| !is_error);
+            let mut changed = said.map_or(Changed::NONE, |output| answer(row, output));
             if let Some(tool) = row.tool.as_deref_mut() {
                 let is_error = is_error.then_some(true);
                 if std::mem::replace(&mut tool.is_error, is_error) != is_error {

@@ -3,7 +3,7 @@
 
 use crate::json::{JsonWriter, Raw, Tape, Value};
 use crate::present::rows::Rows;
-use crate::row::{Changed, Fact, Row, RowId, Tool, message, write_option};
+use crate::row::{Changed, Fact, Row, RowId, Tool, message, said, write_option};
 
 /// Asks the user: `question`, and `options`, `follow_up` or `suggest` as an array, as the text of one, or as tags.
 const ASKS: &str = "ask_followup_question";
@@ -23,12 +23,9 @@ pub(super) fn speak(id: RowId, rows: &mut Rows) {
         TELLS => ("result", Fact::Message, message("say.completion", &[])),
         _ => return,
     };
-    let (arguments, mut tape) = (arguments(tool), Tape::default());
-    let text = tape
-        .read(&arguments)
-        .ok()
-        .and_then(|record| record.root().get(name).str().map(|text| text.text().into_owned()));
-    let text = text.unwrap_or_default();
+    let (arguments, mut tape) = (tool.arguments(), Tape::default());
+    let record = tape.read(&arguments).ok();
+    let text = record.as_ref().and_then(|record| said(record.root(), &[name])).unwrap_or_default().into_owned();
     rows.set_text(id, &text, 0);
     rows.change(id, |row| {
         row.facts.set(fact, Some(value));
@@ -37,22 +34,16 @@ pub(super) fn speak(id: RowId, rows: &mut Rows) {
 }
 
 /// What the call gave is the user's answer, if it asked for one.
-pub(super) fn answer(id: RowId, output: &str, rows: &mut Rows) {
-    let Some(row) = rows.get(id).filter(|row| row.facts.get(Fact::Question).is_some()) else { return };
-    let Some(answered) = row.tool.as_deref().map(|tool| question(tool, Some(output))) else { return };
-    rows.change(id, |row| {
-        row.facts.set(Fact::Question, Some(answered));
-        Changed::FACTS
-    });
-}
-
-fn arguments(tool: &Tool) -> String {
-    if tool.tagged { tool.parameters() } else { tool.input.clone() }
+pub(super) fn answer(row: &mut Row, output: &str) -> Changed {
+    let asked = asks(row) && row.facts.get(Fact::Question).is_some();
+    let Some(tool) = row.tool.as_deref().filter(|_| asked) else { return Changed::NONE };
+    row.facts.set(Fact::Question, Some(question(tool, Some(output))));
+    Changed::FACTS
 }
 
 /// An object with the properties of the TypeScript interface `Question`.
 fn question(tool: &Tool, answer: Option<&str>) -> Raw {
-    let (arguments, mut tape) = (arguments(tool), Tape::default());
+    let (arguments, mut tape) = (tool.arguments(), Tape::default());
     let record = tape.read(&arguments).ok();
     Raw::written(|json| {
         json.object(|json| {

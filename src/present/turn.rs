@@ -200,11 +200,6 @@ enum Checkpoint {
 }
 
 impl Turn {
-    /// The stream begins anew after an abort. What it is waited for has other numbers than before.
-    pub fn begin_anew(&mut self) {
-        *self = Turn { waits: self.waits, ..Turn::new(self.options) };
-    }
-
     /// A turn in which nothing has come.
     pub fn new(options: TurnOptions) -> Turn {
         Turn {
@@ -221,6 +216,11 @@ impl Turn {
             checkpoint: if options.checkpoint { Checkpoint::Due } else { Checkpoint::Done },
             waits: 0,
         }
+    }
+
+    /// The stream begins anew after an abort. What is asked from here on has other numbers than what was asked before.
+    pub fn begin_anew(&mut self) {
+        *self = Turn { waits: self.waits, ..Turn::new(self.options) };
     }
 
     /// A block begins: of the message that is written, or, if that is complete, of the next. None after an abort.
