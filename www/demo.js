@@ -132,7 +132,7 @@ async function start() {
   /** The reader has acted: what goes back to the other side, and what that answers in the scene. */
   function act(name, row, said) {
     send({ type: name, ...(row.key && { key: row.key }), ...said });
-    if (choice.tools) host.answer(row.id, name === "approve");
+    if (choice.tools) host.answer(row.id, said?.answer ?? name === "approve");
     const then = player.waits?.[name];
     if (!then) return false;
     player.reply(timed(then(said?.answer), player.at));

@@ -267,6 +267,16 @@ function waitingTools() {
   ), 30, line);
 }
 
+/** A call by which the model asks the reader, and one that says what came of it. */
+function askedByCall() {
+  const line = (text) => `${JSON.stringify({ type: "text", text })}\n`;
+  return spread(tokens(
+    "There are two pages for this week.\n\n<ask_followup_question>\n<question>Which page should have the spring tide?</question>\n" +
+    '<options>["notes/week.md", "notes/tides.md"]</options>\n</ask_followup_question>\n\n' +
+    "<attempt_completion>\n<result>Friday’s spring tide stands in the page that you named: high water 07:02, 6.3 m.</result>\n</attempt_completion>",
+  ), 30, line);
+}
+
 /** `[pause_ms, message, waits?]` with the time at which each comes, from `at` on. */
 export function timed(script, at = 0) {
   return script.map(([pause, ...rest]) => [(at += pause), ...rest]);
@@ -296,5 +306,6 @@ export const recordings = [
     { id: "prepared", title: "Two calls in preparation", ask: "Write the tide table for the year, and a page for this week.", script: preparedCalls },
     { id: "chunks", title: "Sources, and a call in parts", ask: "When is high water at Brest?", script: chunks },
     { id: "waiting", title: "Tools that wait", ask: "Add Friday’s spring tide to notes/week.md, and check the notes.", script: waitingTools, tools: true },
+    { id: "asked", title: "A question by a call", ask: "Add Friday’s spring tide to this week’s page.", script: askedByCall, tools: true },
   ]),
 ];

@@ -552,8 +552,11 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
       // What asks for an answer is never folded away, nor why a call did not run.
       const outside = ["text", "message"].map((part) => rec.slots[part]).find((part) => part?.parentNode === rec.el);
       if (name === "ask") (outside ?? rec.body).after(el);
-      // Nor what a call says to the reader.
-      else if (name === "text" && SPOKEN.includes(rec.row.tool?.name)) rec.body.after(el);
+      // Nor what a call says to the reader, which its arguments would only repeat.
+      else if (name === "text" && SPOKEN.includes(rec.row.tool?.name)) {
+        rec.body.after(el);
+        rec.body.open = false;
+      }
       else if (name === "message" && isPassedOver(rec.row)) rec.body.after(el);
       else rec.body.insertBefore(el, rec.slots[later] ?? null);
     }

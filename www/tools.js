@@ -5,7 +5,7 @@ const $ = (id) => document.getElementById(id);
 const STEP_MS = 350;
 const CHECKPOINT_MS = { fast: 300, slow: 4000 };
 /** What the scene's tools do not change; with the switch, writing counts as reading too. */
-const READS = ["read_file"];
+const READS = ["read_file", "ask_followup_question"];
 const FLAGS = ["locked", "pending", "rejected", "used", "complete", "over"];
 const PAGE = "# This week\n\n- Monday: high water 04:12, 5.1 m\n- Wednesday: high water 05:40, 5.6 m\n";
 
@@ -17,6 +17,7 @@ const WORK = {
     output: `Wrote ${content.trim().split("\n").length} lines to ${path}`,
   }),
   execute_command: ({ command }) => ({ steps: [`$ ${command}\n`, "2 of 6 pages\n", "6 of 6 pages, no mistake\n"] }),
+  ask_followup_question: () => ({ steps: [], asks: true }),
   attempt_completion: () => ({ steps: [] }),
 };
 
@@ -81,15 +82,20 @@ export class ToolHost {
   }
 
   /** The reader's answer to the call of a row. */
-  answer(row, yes) {
+  answer(row, said) {
     const answer = this.waiting.get(row);
     this.waiting.delete(row);
-    answer?.(yes);
+    answer?.(said);
     this.onchange();
   }
 
   ask({ row, name }, signal) {
     this.note(`ask ${name}`);
+    return this.answered(row, signal);
+  }
+
+  /** What the reader says to the call of a row. */
+  answered(row, signal) {
     signal.addEventListener("abort", () => this.answer(row, false)); // nobody hears that any more
     return new Promise((answer) => {
       this.waiting.set(row, answer);
@@ -102,14 +108,15 @@ export class ToolHost {
     this.note(`run ${name}`);
     // A scene that begins anew stops what the one before was at.
     signal.addEventListener("abort", () => stream === this.stream && this.note(`stop ${name}`));
-    const { steps, output } = WORK[name](args);
+    const { steps, output, asks } = WORK[name](args);
     for (const step of steps) {
       await pause(STEP_MS / this.speed(), signal);
       this.chat.toolProgress(row, { append: step });
     }
     if (endless && name === "execute_command") await new Promise(() => {}); // whatever the signal says
+    const answer = asks && (await this.answered(row, signal));
     this.note(`end ${name}`);
-    return output;
+    return answer || output;
   }
 
   async checkpoint(ms, signal) {

@@ -79,6 +79,11 @@ async fn scenes(page: &Page, look: &str) {
     page.press("Reject").await;
     page.wait_for_end().await;
     keep(page, &format!("rejected-{look}")).await;
+
+    page.choose("A question by a call").await;
+    page.press("Play").await;
+    page.wait_for_ask().await;
+    keep(page, &format!("asked-{look}")).await;
 }
 
 /// Keeps a picture of what is seen, small.

@@ -35,8 +35,11 @@ fn pause_holds_and_play_goes_on() {
 fn step_feeds_one_piece() {
     each_browser(async |page| {
         page.open().await;
-        page.choose("An error in mid-answer").await;
         page.wait_for("document.querySelector('#clock').textContent").await;
+        let before = number_of_pieces(page).await;
+        page.choose("An error in mid-answer").await;
+        // The clock follows with a frame.
+        page.wait_until("another recording", async || number_of_pieces(page).await != before).await;
         let pieces = number_of_pieces(page).await;
         for piece in 1..pieces {
             page.press("Step").await;

@@ -3,7 +3,7 @@
 use page::{Page, each_browser};
 use serde_json::json;
 
-const RECORDINGS: [&str; 13] = [
+const RECORDINGS: [&str; 14] = [
     "A short answer",
     "Reasoning, then an answer",
     "A tool call of 200 KB",
@@ -17,6 +17,7 @@ const RECORDINGS: [&str; 13] = [
     "Two calls in preparation",
     "Sources, and a call in parts",
     "Tools that wait",
+    "A question by a call",
 ];
 
 /// Plays a recording at the given speed to its end.

@@ -125,6 +125,34 @@ fn each_call_that_is_allowed_runs_and_then_the_turn_is_ready() {
 }
 
 #[test]
+fn a_call_that_asks_goes_on_with_the_answer() {
+    each_browser(async |page| {
+        open(page, &[], &[]).await;
+        page.choose("A question by a call").await;
+        page.set_speed("Instantly").await;
+        page.press("Play").await;
+        page.wait_for_ask().await;
+        // Nobody is asked whether it may ask.
+        assert_eq!(
+            (&*turn(page, "waits for").await, notes(page).await.join(", ")),
+            ("run", "run ask_followup_question".into())
+        );
+        assert_eq!(page.texts("#log .cr-ask .cr-button").await[..2], ["notes/week.md", "notes/tides.md"]);
+        page.press("notes/tides.md").await;
+        wait_to_be_asked(page, "attempt_completion").await;
+        page.press("Allow once").await;
+        page.wait_for_end().await;
+        let rows = page.rows().await;
+        let [.., question, completion] = &rows[..] else { panic!("{rows:#?}") };
+        assert_eq!((&*question.state, &*completion.state), ("done", "done"));
+        let said = page.texts("#log [data-kind=tool] > .cr-text").await;
+        assert_eq!(said[0], "Which page should have the spring tide?");
+        assert!(said[1].starts_with("Friday’s"), "{said:?}");
+        assert_eq!(page.texts("#log .cr-answer").await, ["Answered: notes/tides.md", "Chosen: Allow once"]);
+    });
+}
+
+#[test]
 fn after_a_rejection_nothing_runs_and_no_text_shows() {
     each_browser(async |page| {
         play(page, &[], &[]).await;
