@@ -333,11 +333,15 @@ pub(crate) fn said<'a>(body: Value<'a>, names: &[&str]) -> Option<Cow<'a, str>> 
     names.iter().find_map(|name| body.get(name).str().filter(|text| !text.is_empty())).map(JsonStr::text)
 }
 
-/// An answer that a question offers: a string, or an object that has one.
+/// An answer that a question offers: a string, a number, or an object that has one.
 pub(crate) fn write_option(option: Value<'_>, json: &mut JsonWriter) {
     let label = option.str().map(JsonStr::text).or_else(|| said(option, &["label", "answer", "text"]));
+    // What says nothing cannot be chosen.
+    let Some(label) = label.or(option.number().map(Cow::Borrowed)).filter(|label| !label.trim().is_empty()) else {
+        return;
+    };
     json.object(|json| {
-        json.key("label").string(&label.unwrap_or_default());
+        json.key("label").string(&label);
         if let Some(description) = said(option, &["description"]) {
             json.key("description").string(&description);
         }

@@ -667,6 +667,38 @@ fn a_follow_up_question_is_a_question() {
     assert_eq!(play.chat.rows()[0]["question"], json!({"custom": true}));
 }
 
+/// What says nothing is no answer that could be chosen; what is no list leaves the reader's own words.
+#[test]
+fn only_what_says_something_can_be_chosen() {
+    for (options, expected) in [
+        (r#"[1, "", " ", null, true, {"text": 5}, ["x"], {"answer": "B"}]"#, json!([{"label": "1"}, {"label": "B"}])),
+        ("<suggest></suggest><suggest>A", json!([{"label": "A"}])),
+        (r#"["A", "B""#, json!([])),
+        ("{}", json!([])),
+    ] {
+        let mut play = Play::new(free());
+        play.say(&format!("<ask_followup_question><question>Q</question><options>{options}</options>"));
+        play.say("</ask_followup_question>").asks("run ask_followup_question").chat.drain();
+        assert_eq!(play.chat.rows()[0]["question"], json!({"options": expected, "custom": true}), "{options}");
+    }
+}
+
+/// What an abort left of a call is what a restored chat has of it.
+#[test]
+fn an_aborted_call_is_restored_as_it_was() {
+    for text in [
+        "<write_to_file><path>b</path><content>x</content>y<path>z</path>",
+        "<write_to_file><content>x</content><path>z",
+        "<write_to_file><content>x</content>y",
+        "<write_to_file><path>b",
+    ] {
+        let mut play = Play::new(free());
+        play.say(text).abort().chat.drain();
+        let again = chatrows::ChatRows::restore(&play.chat.chat.snapshot_json(), Options::default()).unwrap();
+        assert_eq!(again.rows_json(), play.chat.chat.rows_json(), "{text}");
+    }
+}
+
 /// So it is where the wire has the call, and where the page runs it as it likes.
 #[test]
 fn a_native_follow_up_question_is_a_question() {

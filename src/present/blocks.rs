@@ -755,6 +755,10 @@ impl Blocks {
             call.closed = closed;
         }
         if !closed {
+            // Nothing more comes, so its fields are what they are.
+            let call = &mut self.call_blocks[place];
+            call.judged = Some(false);
+            stage.rows.finish_input(call.row, &mut call.reader);
             return Effect::None;
         }
         self.end_arguments(place);

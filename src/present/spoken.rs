@@ -81,7 +81,7 @@ fn write_options(options: Value<'_>, json: &mut JsonWriter) {
         Some(label.trim())
     };
     json.key("options").array(|json| {
-        while let Some(label) = suggestions() {
+        for label in std::iter::from_fn(&mut suggestions).filter(|label| !label.is_empty()) {
             json.object(|json| json.key("label").string(label));
         }
     });

@@ -59,7 +59,8 @@ pub enum Asked {
     Checkpoint(WaitId),
     /// Ask the user whether the call of this row may run.
     Approve(WaitId, RowId),
-    /// Run the call of this row; [`ChatRows::args`](crate::ChatRows::args) has its arguments.
+    /// Run the call of this row; [`ChatRows::args`](crate::ChatRows::args) has its arguments, unless the row was removed
+    /// before this was looked at: then answer [`Outcome::No`].
     Run(WaitId, RowId),
     /// Nobody waits for this any more.
     Cancel(WaitId),
