@@ -672,7 +672,7 @@ fn a_follow_up_question_is_a_question() {
 fn only_what_says_something_can_be_chosen() {
     for (options, expected) in [
         (r#"[1, "", " ", null, true, {"text": 5}, ["x"], {"answer": "B"}]"#, json!([{"label": "1"}, {"label": "B"}])),
-        ("<suggest></suggest><suggest>A", json!([{"label": "A"}])),
+        ("<suggest></suggest><suggestion>x</suggestion><suggest>A", json!([{"label": "A"}])),
         (r#"["A", "B""#, json!([])),
         ("{}", json!([])),
     ] {
@@ -681,6 +681,63 @@ fn only_what_says_something_can_be_chosen() {
         play.say("</ask_followup_question>").asks("run ask_followup_question").chat.drain();
         assert_eq!(play.chat.rows()[0]["question"], json!({"options": expected, "custom": true}), "{options}");
     }
+}
+
+#[test]
+fn a_question_that_is_answered_before_its_turn_is_one() {
+    let ask = |id: &str| {
+        let arguments = json!({"question": "Which?", "options": ["A"]}).to_string();
+        json!({"type": "tool_call", "id": id, "name": "ask_followup_question", "arguments": arguments})
+    };
+    let mut play = Play::of(Format::ApiStream, false, free());
+    play.message(&ask("a")).message(&ask("b")).finish().asks("run ask_followup_question");
+    play.chat.chat.tool_result(chatrows::ToolRef::Call(play.chat.stream, "b"), Some("early"), false).unwrap();
+    play.gives("A").asks("ready").chat.drain();
+    let rows = play.chat.rows();
+    assert_eq!((&rows[1]["text"], &rows[1]["question"]["answer"]), (&json!("Which?"), &json!("early")));
+}
+
+/// Whoever runs it hears that nobody waits for it, and what stands behind it has its turn.
+#[test]
+fn a_call_that_is_removed_while_it_runs_holds_nobody_up() {
+    let mut play = Play::new(free());
+    play.say(READ).asks("run read_file");
+    assert!(play.chat.chat.truncate_from(play.row.unwrap()));
+    play.asks("cancel").say(WRITE).asks("run write_to_file").gives("1").finish().asks("ready");
+    play.rows(r#"tool done write_to_file(<path>b</path><content>x</content>) whole output "1""#);
+    // Nobody was told to run it yet.
+    let mut play = Play::new(free());
+    play.say(READ);
+    let row = play.chat.chat.rows().next().unwrap().id;
+    assert!(play.chat.chat.truncate_from(row));
+    play.asks("").say(WRITE).asks("run write_to_file");
+}
+
+#[test]
+fn a_call_whose_result_is_there_is_not_run() {
+    for (is_error, expected) in [(false, "done"), (true, "failed")] {
+        let mut play = Play::new(free());
+        play.say(READ);
+        let row = play.chat.chat.rows().next().unwrap().id;
+        play.chat.chat.tool_result(chatrows::ToolRef::Row(row), Some("mine"), is_error).unwrap();
+        play.finish().asks("ready").chat.drain();
+        let row = &play.chat.rows()[0];
+        assert_eq!((&row["state"], &row["tool"]["output"]), (&json!(expected), &json!("mine")));
+    }
+}
+
+/// A question that was cut off after all is none.
+#[test]
+fn a_question_that_was_taken_back_asks_nothing() {
+    let ask = "<ask_followup_question><question>Q</question></ask_followup_question>";
+    let chunk = |text: &str, finish: Value| json!({"id": "m", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": finish}]});
+    let mut chat = chat_of(Format::OpenAiChat, Options::default());
+    let tagged_tools = Some(TaggedTools::default());
+    chat.stream = chat.chat.stream(StreamOptions { tagged_tools, ..Format::OpenAiChat.into() });
+    chat.chat.push_message(chat.stream, &chunk(ask, Value::Null).to_string());
+    assert!(chat.rows()[0]["question"].is_object());
+    chat.chat.push_message(chat.stream, &chunk("", json!("length")).to_string());
+    assert_eq!((&chat.rows()[0]["state"], &chat.rows()[0]["question"]), (&json!("interrupted"), &Value::Null));
 }
 
 /// What an abort left of a call is what a restored chat has of it.

@@ -578,6 +578,7 @@ impl Blocks {
     fn reopen_call(&mut self, row: RowId, state: RowState, stage: &mut Stage<'_>) -> Effect {
         stage.rows.change(row, |row| {
             row.facts.set(Fact::Error, None);
+            row.facts.set(Fact::Question, None);
             if let Some(tool) = row.tool.as_deref_mut() {
                 tool.input_done = false;
             }

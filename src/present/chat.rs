@@ -705,7 +705,7 @@ impl ChatRows {
     }
 
     /// The tool ended. Without `output` what it showed so far stands. A call that was cancelled takes its output and
-    /// stays cancelled.
+    /// stays cancelled. Told again, the later word counts; what a question was answered is what was last told.
     ///
     /// ```
     /// # use chatrows::{ChatRows, End, Format, Options, RowState, ToolRef};
@@ -725,6 +725,13 @@ impl ChatRows {
         let ended = [RowState::Pending, RowState::Running, RowState::Done, RowState::Failed, RowState::Cancelled];
         let id = self.tool(call, &ended)?;
         self.rows.end_call(id, output, is_error, self.now);
+        // What nobody was told to run need not be run any more.
+        let untold = |(_, asked): &(StreamId, Asked)| matches!(asked, Asked::Run(_, row) if *row == id);
+        if let Some(place) = self.asked.iter().position(untold)
+            && let (stream, Asked::Run(wait, _)) = self.asked.remove(place)
+        {
+            self.settle(stream, wait, Outcome::Ended { output: None, is_error });
+        }
         self.show_activity();
         Ok(())
     }
@@ -869,7 +876,8 @@ impl ChatRows {
         (self.faults.total, self.faults.since(seen))
     }
 
-    /// Removes the row and all rows after it. False if there is no such row.
+    /// Removes the row and all rows after it, and takes back what was asked about them ([`Asked::Cancel`]), runs among
+    /// it. False if there is no such row.
     ///
     /// ```
     /// # use chatrows::{ChatRows, Format, OpBuffer, Options, PanelName, RowOp, RowState, ToolRef};

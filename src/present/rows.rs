@@ -9,7 +9,7 @@ use crate::json::{FieldSpan, Step};
 use crate::limits::Limits;
 use crate::op::{AppendField, Patch, RowOp, RowSink, utf16_len};
 use crate::present::call_reader::CallReader;
-use crate::present::spoken::answer;
+use crate::present::spoken::{answer, asks, speak};
 use crate::row::{Changed, Fact, Facts, FieldNews, Row, RowId, RowKind, RowState, Tool, message};
 use crate::text::common_prefix;
 
@@ -371,6 +371,10 @@ impl Rows {
     pub fn end_call(&mut self, id: RowId, output: Option<&str>, is_error: bool, now: u64) {
         if let Some(output) = output {
             self.replace_output(id, output, 0);
+        }
+        // It may be answered before its turn to ask has come.
+        if self.get(id).is_some_and(|row| asks(row) && row.facts.get(Fact::Question).is_none()) {
+            speak(id, self);
         }
         self.change(id, |row| {
             let said = output.filter(|_| !is_error);

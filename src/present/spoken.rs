@@ -35,7 +35,7 @@ pub(super) fn speak(id: RowId, rows: &mut Rows) {
 
 /// What the call gave is the user's answer, if it asked for one.
 pub(super) fn answer(row: &mut Row, output: &str) -> Changed {
-    let asked = asks(row) && row.facts.get(Fact::Question).is_some();
+    let asked = asks(row);
     let Some(tool) = row.tool.as_deref().filter(|_| asked) else { return Changed::NONE };
     row.facts.set(Fact::Question, Some(question(tool, Some(output))));
     Changed::FACTS
@@ -75,10 +75,16 @@ fn write_options(options: Value<'_>, json: &mut JsonWriter) {
     // `<suggest>` tags, which may have attributes.
     let mut rest = &*text;
     let mut suggestions = || {
-        let (_, from) = rest.split_once("<suggest")?.1.split_once('>')?;
-        let (label, after) = from.split_once("</suggest>").unwrap_or((from, ""));
-        rest = after;
-        Some(label.trim())
+        loop {
+            (_, rest) = rest.split_once("<suggest")?;
+            // It may be the start of another name.
+            if rest.starts_with(|c: char| c == '>' || c.is_whitespace()) {
+                let (_, from) = rest.split_once('>')?;
+                let (label, after) = from.split_once("</suggest>").unwrap_or((from, ""));
+                rest = after;
+                return Some(label.trim());
+            }
+        }
     };
     json.key("options").array(|json| {
         for label in std::iter::from_fn(&mut suggestions).filter(|label| !label.is_empty()) {

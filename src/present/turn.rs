@@ -7,7 +7,8 @@
 /// A block of the message, in the order in which they began, from 0.
 pub type BlockNumber = usize;
 
-/// Something the outside world was asked for: answered once, by [`Turn::settle`].
+/// Something the outside world was asked for: answered once, by [`ChatRows::settle`](crate::ChatRows::settle), or by
+/// [`Turn::settle`] where the presenter stands alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct WaitId(u32);
 

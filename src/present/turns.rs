@@ -59,8 +59,7 @@ pub enum Asked {
     Checkpoint(WaitId),
     /// Ask the user whether the call of this row may run.
     Approve(WaitId, RowId),
-    /// Run the call of this row; [`ChatRows::args`](crate::ChatRows::args) has its arguments, unless the row was removed
-    /// before this was looked at: then answer [`Outcome::No`].
+    /// Run the call of this row; [`ChatRows::args`](crate::ChatRows::args) has its arguments.
     Run(WaitId, RowId),
     /// Nobody waits for this any more.
     Cancel(WaitId),
@@ -94,7 +93,8 @@ pub(super) fn collect(all: &mut Vec<(StreamId, Asked)>, stream: StreamId, news: 
     }
 }
 
-/// What the outside world answers.
+/// What the outside world answers: `Yes` and `No` to a checkpoint or a question of leave, `Ended` to a run, `Failed` to
+/// each. A run that is answered with `Yes` ended without output, one with `No` failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome<'a> {
     /// The checkpoint is made; the call may run.
@@ -277,6 +277,12 @@ impl Turns {
             if self.rows[block].is_some_and(|row| stage.rows.get(row).is_none()) {
                 self.take_back(block, stage);
             }
+        }
+        if let Some((wait, TurnStage::Run)) = self.turn.waits_for()
+            && self.rows[self.turn.index()].is_some_and(|row| stage.rows.get(row).is_none())
+        {
+            self.asked.push(Asked::Cancel(wait));
+            self.with(stage, None, |turn, host| turn.settle(wait, Answer::Yes, host));
         }
     }
 
