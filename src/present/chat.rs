@@ -443,9 +443,9 @@ impl ChatRows {
     /// chat.push_message(stream, r#"{"choices":[{"delta":{"content":"hi"}}]}"#);
     /// assert_eq!(chat.rows().next().unwrap().text.as_deref(), Some("hi"));
     /// ```
-    pub fn push_message(&mut self, stream: StreamId, json: &str) {
+    pub fn push_message(&mut self, stream: StreamId, json: impl AsRef<[u8]>) {
         self.hear(stream);
-        self.with(stream.index(), |input, presenter| input.message(json, presenter));
+        self.with(stream.index(), |input, presenter| input.message(json.as_ref(), presenter));
         self.show_activity();
     }
 

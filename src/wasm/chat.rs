@@ -11,8 +11,8 @@ use super::pump::{Core, ListenerKind, Shared, fault_array};
 use super::stream::JsChatStream;
 use super::tools::Tools;
 use super::{
-    error, for_bytes, id, json_of, message_json, optional_string, out, parse, property, row_id, string,
-    string_property, type_error,
+    error, id, json_of, message_json, optional_string, out, parse, property, row_id, string, string_property,
+    type_error,
 };
 use crate::{ChatRows, RowId, StreamId, StreamOptions, ToolError, ToolRef};
 
@@ -60,8 +60,7 @@ impl JsChatRows {
     pub fn push_message(&self, message: &JsValue) -> Result<(), JsValue> {
         let json = message_json(message)?;
         let stream = self.default_stream()?;
-        self.shared.change()?.chat.push_message(stream, &json);
-        Ok(())
+        push_message(&self.shared, stream, &json)
     }
 
     #[wasm_bindgen(skip_typescript)]
@@ -240,14 +239,14 @@ pub(super) fn args(chat: &ChatRows, row: RowId) -> Result<JsValue, JsValue> {
 /// Pushes bytes or text.
 pub(super) fn push(shared: &Shared, stream: StreamId, data: &JsValue) -> Result<(), JsValue> {
     let mut core = shared.change()?;
-    let Core { chat, buffer, halves, .. } = &mut *core;
+    let Core { chat, inlet, halves, .. } = &mut *core;
     // Two strings may share a character: its first half waits for the string after.
     let waiting = halves.iter().position(|(of, _)| *of == stream).map(|place| halves.swap_remove(place).1);
     let Some(text) = data.dyn_ref::<JsString>() else {
         if waiting.is_some() {
             chat.push(stream, "\u{fffd}".as_bytes());
         }
-        return for_bytes(data, buffer, |bytes| chat.push(stream, bytes));
+        return inlet.bytes(data, |bytes| chat.push(stream, bytes));
     };
     let joined = waiting.map(|half| JsString::from_char_code1(half).concat(text));
     let mut text = joined.as_ref().unwrap_or(text).clone();
@@ -258,7 +257,18 @@ pub(super) fn push(shared: &Shared, stream: StreamId, data: &JsValue) -> Result<
             text = text.slice(0, end);
         }
     }
-    for_bytes(&text, buffer, |bytes| chat.push(stream, bytes))
+    inlet.text(&text, |bytes| chat.push(stream, bytes));
+    Ok(())
+}
+
+/// One record of a stream.
+pub(super) fn push_message(shared: &Shared, stream: StreamId, json: &JsString) -> Result<(), JsValue> {
+    let mut core = shared.change()?;
+    let Core { chat, inlet, .. } = &mut *core;
+    let mut whole = Vec::with_capacity(json.length() as usize);
+    inlet.text(json, |piece| whole.extend_from_slice(piece));
+    chat.push_message(stream, &whole);
+    Ok(())
 }
 
 /// Ends the stream; half a character that still waits stands alone.

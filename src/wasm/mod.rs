@@ -29,8 +29,14 @@ extern "C" {
     type TextEncoder;
     #[wasm_bindgen(constructor)]
     fn new() -> TextEncoder;
-    #[wasm_bindgen(method)]
-    fn encode(this: &TextEncoder, text: &JsString) -> Uint8Array;
+    #[wasm_bindgen(method, js_name = encodeInto)]
+    fn encode_into(this: &TextEncoder, text: &JsString, bytes: &Uint8Array) -> Encoded;
+
+    type Encoded;
+    #[wasm_bindgen(method, getter)]
+    fn read(this: &Encoded) -> u32;
+    #[wasm_bindgen(method, getter)]
+    fn written(this: &Encoded) -> u32;
 }
 
 /// Prints panics to the console.
@@ -89,40 +95,72 @@ fn row_id(value: &JsValue) -> Option<RowId> {
     RowId::new(id(value)?)
 }
 
-/// The bytes of what a page pushes: handed to `take` in pieces, so that no second copy of a large input is made.
-fn for_bytes(data: &JsValue, buffer: &mut Vec<u8>, mut take: impl FnMut(&[u8])) -> Result<(), JsValue> {
+/// Brings bytes and text in, in pieces: no second copy is made of a large input, and none of its characters passes
+/// through JavaScript by itself.
+struct Inlet {
+    encoder: TextEncoder,
+    /// Where text is encoded, on the side of JavaScript.
+    piece: Uint8Array,
+    /// Where a piece is copied to.
+    buffer: Vec<u8>,
+}
+
+impl Inlet {
     const PIECE: u32 = 64 << 10;
-    let bytes = if let Some(bytes) = data.dyn_ref::<Uint8Array>() {
-        bytes.clone()
-    } else if let Some(text) = data.dyn_ref::<JsString>() {
-        TextEncoder::new().encode(text)
-    } else if let Some(bytes) = data.dyn_ref::<js_sys::ArrayBuffer>() {
-        Uint8Array::new(bytes)
-    } else {
-        return Err(type_error("push takes a Uint8Array, an ArrayBuffer or a string"));
-    };
-    let len = bytes.length();
-    let mut at = 0;
-    while at < len {
-        let end = (at + PIECE).min(len);
-        buffer.resize((end - at) as usize, 0);
-        if len <= PIECE {
-            bytes.copy_to(buffer);
-        } else {
-            bytes.subarray(at, end).copy_to(buffer);
-        }
-        take(buffer);
-        at = end;
+
+    fn new() -> Self {
+        Inlet { encoder: TextEncoder::new(), piece: Uint8Array::new_with_length(Self::PIECE), buffer: Vec::new() }
     }
-    Ok(())
+
+    /// Hands the text to `take` as UTF-8. A half of a character becomes U+FFFD.
+    fn text(&mut self, text: &JsString, mut take: impl FnMut(&[u8])) {
+        let (len, mut at) = (text.length(), 0);
+        while at < len {
+            let rest = if at == 0 { text.clone() } else { text.slice(at, len) };
+            let encoded = self.encoder.encode_into(&rest, &self.piece);
+            self.copy(&self.piece.subarray(0, encoded.written()));
+            take(&self.buffer);
+            at += encoded.read().max(1);
+        }
+    }
+
+    /// Hands what a page pushes to `take`.
+    fn bytes(&mut self, data: &JsValue, mut take: impl FnMut(&[u8])) -> Result<(), JsValue> {
+        let bytes = if let Some(bytes) = data.dyn_ref::<Uint8Array>() {
+            bytes.clone()
+        } else if let Some(bytes) = data.dyn_ref::<js_sys::ArrayBuffer>() {
+            Uint8Array::new(bytes)
+        } else {
+            return Err(type_error("push takes a Uint8Array, an ArrayBuffer or a string"));
+        };
+        let len = bytes.length();
+        let mut at = 0;
+        while at < len {
+            let end = (at + Self::PIECE).min(len);
+            if len <= Self::PIECE {
+                self.copy(&bytes);
+            } else {
+                self.copy(&bytes.subarray(at, end));
+            }
+            take(&self.buffer);
+            at = end;
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, piece: &Uint8Array) {
+        self.buffer.resize(piece.length() as usize, 0);
+        piece.copy_to(&mut self.buffer);
+    }
 }
 
 /// One record as JSON text.
-fn message_json(message: &JsValue) -> Result<String, JsValue> {
+fn message_json(message: &JsValue) -> Result<JsString, JsValue> {
     if !message.is_object() {
         return Err(type_error("pushMessage takes an object; push takes text and bytes"));
     }
-    json_of(message).ok_or_else(|| type_error("pushMessage takes an object that JSON.stringify can write"))
+    let text = JSON::stringify(message).ok().filter(|text| text.is_string());
+    text.ok_or_else(|| type_error("pushMessage takes an object that JSON.stringify can write"))
 }
 
 /// What JSON.stringify writes, if it does.

@@ -12,7 +12,7 @@ use web_sys::Document;
 use super::options::Defaults;
 use super::pipe::{self, Stop};
 use super::tools::{self, Tools, Waits};
-use super::{call, error, out, parse, property, type_error};
+use super::{Inlet, call, error, out, parse, property, type_error};
 use crate::json::JsonWriter;
 use crate::{ChatRows, Due, Fault, OpBuffer, RowOp, RowSink, StreamId};
 
@@ -67,8 +67,7 @@ pub(super) struct Core {
     pub default: Option<StreamId>,
     /// First halves of characters that end a stream's last string.
     pub halves: Vec<(StreamId, u32)>,
-    /// Where bytes from JavaScript are copied to.
-    pub buffer: Vec<u8>,
+    pub inlet: Inlet,
     faults_told: u64,
     disposed: bool,
 }
@@ -134,7 +133,7 @@ impl Shared {
                 tools: Vec::new(),
                 default: None,
                 halves: Vec::new(),
-                buffer: Vec::new(),
+                inlet: Inlet::new(),
                 faults_told: 0,
                 disposed: false,
             };

@@ -6,7 +6,7 @@ use js_sys::{Array, Promise};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;
 
-use super::chat::{finish, push};
+use super::chat::{finish, push, push_message};
 use super::pipe::Pipe;
 use super::pump::{Shared, fault_array};
 use super::{message_json, optional_string, out, parse, property, type_error};
@@ -44,9 +44,7 @@ impl JsChatStream {
 
     #[wasm_bindgen(js_name = pushMessage, skip_typescript)]
     pub fn push_message(&self, message: &JsValue) -> Result<(), JsValue> {
-        let json = message_json(message)?;
-        self.shared.change()?.chat.push_message(self.id, &json);
-        Ok(())
+        push_message(&self.shared, self.id, &message_json(message)?)
     }
 
     #[wasm_bindgen(skip_typescript)]

@@ -294,10 +294,10 @@ impl Input {
     }
 
     /// One whole record.
-    pub fn message(&mut self, json: &str, sink: &mut impl StreamSink) {
+    pub fn message(&mut self, json: &[u8], sink: &mut impl StreamSink) {
         let reader = &mut self.reader;
         reader.count_bytes(json.len());
-        reader.record(json.as_bytes(), reader.offset, sink);
+        reader.record(json, reader.offset, sink);
         reader.offset += json.len() as u64;
     }
 
