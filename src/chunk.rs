@@ -127,6 +127,22 @@ pub enum Chunk<'a> {
         /// What it is.
         block: &'a Block<'a>,
     },
+    /// Further text of a named block. One that has ended takes it, and stays as it ended.
+    BlockText {
+        /// Its identity on the wire.
+        key: &'a str,
+        /// What is new.
+        text: &'a str,
+    },
+    /// An item of one of a named block's lists, which has each item once.
+    BlockItem {
+        /// Its identity on the wire.
+        key: &'a str,
+        /// Which list.
+        list: Fact,
+        /// An array of the one item.
+        item: &'a Raw,
+    },
     /// The output of a named block's call, whole; the rest of it is what it was.
     BlockOutput {
         /// Its identity on the wire.
@@ -186,6 +202,8 @@ pub struct Block<'a> {
     pub facts: Vec<(Fact, Raw)>,
     /// More of it is to come.
     pub partial: bool,
+    /// The key of the block inside which a new one is drawn.
+    pub parent: Option<&'a str>,
     /// When it was made, where its key holds beyond the stream: blocks of an earlier stream or life stand in this order.
     pub time: Option<u64>,
     /// What another stream may name it by, if that is not its key; empty where nothing is, as for a block that is known
@@ -210,6 +228,8 @@ pub struct ToolBlock<'a> {
     pub output_same: usize,
     /// The output is an error.
     pub is_error: bool,
+    /// The other side runs it, and is at work on it before it runs.
+    pub is_remote: bool,
 }
 
 impl Block<'_> {
@@ -229,6 +249,7 @@ impl Block<'_> {
             bytes: None,
             facts: Vec::new(),
             partial: state.is_open(),
+            parent: None,
             time: None,
             known_as: None,
         }

@@ -390,6 +390,8 @@ pub struct Tool {
     pub is_error: Option<bool>,
     /// The arguments are parameters written as tags, no JSON.
     pub tagged: bool,
+    /// The other side runs it: while it waits it is under way, unless somebody is asked, and it is never run from here.
+    pub is_remote: bool,
 }
 
 /// One step of a field's path.

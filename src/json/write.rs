@@ -25,6 +25,12 @@ impl Raw {
         Raw("null".into())
     }
 
+    /// What stands between the brackets of an array or object.
+    pub(crate) fn inner(&self) -> &[u8] {
+        let bytes = self.as_str().as_bytes();
+        bytes.get(1..bytes.len().saturating_sub(1)).unwrap_or_default()
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -329,6 +329,11 @@ impl Blocks {
                 self.failed = true;
                 ended.and(self.aside(0, BlockKind::Error, Fact::Error, error(message, code, retryable), stage))
             }
+            Chunk::BlockText { key, text } => self.grow_named(key, text, stage),
+            Chunk::BlockItem { key, list, item } => match self.named.get(key) {
+                Some(id) => add_item(id, list, item.clone(), item.inner(), br#"{""#, stage),
+                None => Effect::Refused(Refusal::Rows),
+            },
             Chunk::BlockOutput { key, state, output, same } => match self.named.get(key) {
                 Some(id) => {
                     let shown = stage.rows.replace_output(id, output, same);
@@ -350,7 +355,7 @@ impl Blocks {
 
     /// The stream ended: no tool that the other side runs is told of any more.
     pub fn end_named(&mut self, state: RowState, stage: &mut Stage<'_>) {
-        let running: Vec<RowId> = self.named.running().filter(|id| is_running(*id, stage)).collect();
+        let running: Vec<RowId> = self.named.running().filter(|id| is_under_way(*id, stage)).collect();
         for id in running {
             self.set_state(id, state, stage);
         }
@@ -1054,16 +1059,22 @@ fn places<'a>(bytes: &'a [u8], what: &'a [u8]) -> impl Iterator<Item = usize> + 
 
 /// Adds a source to a row, if it does not have its URL already.
 fn add_source(id: RowId, source: Raw, stage: &mut Stage<'_>) -> Effect {
+    let start = url_of(&source).to_vec();
+    add_item(id, Fact::Sources, source, &start, br#"{"url":"#, stage)
+}
+
+/// Adds an item to one of a row's lists, if none there has this in it. All items begin with `each`.
+fn add_item(id: RowId, list: Fact, item: Raw, known_by: &[u8], each: &[u8], stage: &mut Stage<'_>) -> Effect {
     let Some(row) = stage.rows.get(id) else { return Effect::None };
-    let known = row.facts.get(Fact::Sources).unwrap_or_default().as_bytes();
-    if places(known, url_of(&source)).next().is_some() {
+    let known = row.facts.get(list).unwrap_or_default().as_bytes();
+    if places(known, known_by).next().is_some() {
         return Effect::None;
     }
-    if places(known, br#"{"url":"#).count() >= stage.limits.sources {
+    if places(known, each).count() >= stage.limits.sources {
         return Effect::Refused(Refusal::Sources);
     }
     stage.rows.change(id, |row| {
-        row.facts.extend(Fact::Sources, source);
+        row.facts.extend(list, item);
         Changed::FACTS
     })
 }
@@ -1083,7 +1094,7 @@ fn cut_text(id: RowId, seen: usize, stage: &mut Stage<'_>) -> Effect {
 
 /// Brings the next piece of a row's text: what stands there already, as in a replay, is passed over; what differs
 /// replaces it.
-fn grow_text(id: RowId, seen: &mut usize, text: &str, stage: &mut Stage<'_>) -> Effect {
+pub(super) fn grow_text(id: RowId, seen: &mut usize, text: &str, stage: &mut Stage<'_>) -> Effect {
     let Some(row) = stage.rows.get(id) else { return Effect::None };
     let there = row.text.as_deref().and_then(|text| text.get(*seen..)).unwrap_or_default();
     let common = common_prefix(there, text);
@@ -1099,8 +1110,13 @@ fn grow_text(id: RowId, seen: &mut usize, text: &str, stage: &mut Stage<'_>) -> 
     effect
 }
 
-fn is_running(id: RowId, stage: &Stage<'_>) -> bool {
-    stage.rows.get(id).is_some_and(|row| row.state == RowState::Running)
+fn is_under_way(id: RowId, stage: &Stage<'_>) -> bool {
+    let is_remote = |row: &Row| row.tool.as_deref().is_some_and(|tool| tool.is_remote);
+    stage.rows.get(id).is_some_and(|row| match row.state {
+        RowState::Running => true,
+        RowState::Pending => is_remote(row),
+        _ => false,
+    })
 }
 
 fn set_truncated(id: RowId, truncated: bool, stage: &mut Stage<'_>) -> Effect {

@@ -443,7 +443,7 @@ impl ChatRows {
     /// chat.push_message(stream, r#"{"choices":[{"delta":{"content":"hi"}}]}"#);
     /// assert_eq!(chat.rows().next().unwrap().text.as_deref(), Some("hi"));
     /// ```
-    pub fn push_message(&mut self, stream: StreamId, json: impl AsRef<[u8]>) {
+    pub fn push_message(&mut self, stream: StreamId, json: &(impl AsRef<[u8]> + ?Sized)) {
         self.hear(stream);
         self.with(stream.index(), |input, presenter| input.message(json.as_ref(), presenter));
         self.show_activity();
@@ -748,7 +748,8 @@ impl ChatRows {
         };
         let row = self.rows.get(id).ok_or(ToolError::Unknown)?;
         let tool = row.tool.as_deref().ok_or(ToolError::Unknown)?;
-        if tool.input_done && states.contains(&row.state) { Ok(id) } else { Err(ToolError::NotExecutable(row.state)) }
+        let elsewhere = tool.is_remote && row.state == RowState::Pending;
+        if tool.input_done && !elsewhere && states.contains(&row.state) { Ok(id) } else { Err(ToolError::NotExecutable(row.state)) }
     }
 
     /// The arguments of a call that may be executed, or could and was: complete and well-formed JSON text, `{}` where

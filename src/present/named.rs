@@ -3,7 +3,7 @@
 //! repeats the rest.
 
 use crate::chunk::{Block, Effect, Refusal, ToolBlock};
-use crate::present::blocks::{Blocks, Stage};
+use crate::present::blocks::{Blocks, Stage, grow_text};
 use crate::present::call_reader::CallReader;
 use crate::row::{Changed, Fact, Row, RowId, RowKind, RowState, Tool, error};
 use crate::sorted::{Keyed, Sorted};
@@ -31,6 +31,8 @@ struct NamedRow {
     time: Option<u64>,
     /// The wire says that its tool runs.
     runs: bool,
+    /// The wire has told what its tool gave back.
+    gave: bool,
     /// It stood before the stream first told of it: what is the start of it may still come.
     stood: bool,
     /// Of a call whose arguments were told.
@@ -90,7 +92,7 @@ impl Named {
 
     /// This key means that row, one that stood already or a new one.
     pub fn adopt(&mut self, key: &str, time: Option<u64>, row: RowId, stood: bool) {
-        let new = || NamedRow { key: key.into(), row, seen: 0, time, runs: false, stood, reader: None, verdict: None };
+        let new = || NamedRow { key: key.into(), row, seen: 0, time, runs: false, gave: false, stood, reader: None, verdict: None };
         let named = self.rows.get_or_insert(key, new);
         (named.row, named.reader, named.verdict) = (row, None, None);
     }
@@ -165,9 +167,13 @@ impl Blocks {
         effect = effect.and(stage.rows.set_text(id, &block.text, block.text_same));
         if let Some(tool) = &block.tool {
             effect = effect.and(self.set_input(key, id, &tool.input, stage));
+            // What the host wrote stays where the wire says nothing.
+            let gave = self.named.rows.get_mut(key).map(|named| &mut named.gave);
+            let gave = gave.is_some_and(|gave| std::mem::replace(gave, tool.output.is_some()));
             effect = effect.and(match tool.output {
                 Some(output) => stage.rows.replace_output(id, output, tool.output_same),
-                None => stage.rows.clear_output(id),
+                None if gave => stage.rows.clear_output(id),
+                None => Effect::None,
             });
         }
         let mut failed;
@@ -184,12 +190,33 @@ impl Blocks {
         effect.and(self.set_named_state(key, id, block.state, stage))
     }
 
-    /// Cancelled stays cancelled, whatever is still told of it.
+    /// Cancelled stays cancelled, whatever is still told of it; and the way of a remote call to its end is told again
+    /// in a replay.
     pub(super) fn set_named_state(&mut self, key: &str, id: RowId, state: RowState, stage: &mut Stage<'_>) -> Effect {
-        self.named.rows.get_mut(key).into_iter().for_each(|named| named.runs = state == RowState::Running);
-        match stage.rows.get(id).map(|row| row.state) {
-            Some(RowState::Cancelled) => Effect::None,
+        let Some(row) = stage.rows.get(id) else { return Effect::None };
+        let is_remote = row.tool.as_deref().is_some_and(|tool| tool.is_remote);
+        let waits = !state.is_at_rest() || state == RowState::Pending;
+        let runs = state == RowState::Running || is_remote && waits;
+        self.named.rows.get_mut(key).into_iter().for_each(|named| named.runs = runs);
+        match row.state {
+            RowState::Cancelled => Effect::None,
+            RowState::Done | RowState::Failed if is_remote && waits && self.is_replaying() => Effect::None,
             _ => self.set_state(id, state, stage),
+        }
+    }
+
+    /// A named block's text goes on.
+    pub(super) fn grow_named(&mut self, key: &str, text: &str, stage: &mut Stage<'_>) -> Effect {
+        let Some(named) = self.named.rows.get_mut(key) else { return Effect::Refused(Refusal::Rows) };
+        named.stood = false;
+        let id = named.row;
+        let grown = grow_text(id, &mut named.seen, text, stage);
+        let state = stage.rows.get(id).map(|row| (row.kind, row.state));
+        match (grown, state) {
+            (Effect::Changed, Some((RowKind::Text | RowKind::Reasoning, RowState::Interrupted))) => {
+                grown.and(self.set_state(id, RowState::Streaming, stage))
+            }
+            _ => grown,
         }
     }
 
@@ -230,7 +257,8 @@ impl Blocks {
         if self.named.rows.len() >= stage.limits.rows.saturating_mul(2) {
             return Err(Refusal::Rows);
         }
-        let (parent, now) = (self.parent(), stage.now);
+        let parent = block.parent.and_then(|key| self.named.get(key)).or(self.parent());
+        let now = stage.now;
         // `set_state` makes it what it is, so that what is open is known.
         let state = if block.state == RowState::Done { RowState::Pending } else { RowState::Done };
         let added = stage.rows.add_before(before, block.kind, state, &mut |row| {
@@ -349,6 +377,7 @@ fn set_properties(row: &mut Row, block: &Block<'_>, runs: bool) -> Changed {
         note(put(&mut tool.call_id, &call_id), Changed::CALL_ID);
         note(put(&mut tool.input_done, &said.input_done), Changed::INPUT_DONE);
         note(put(&mut tool.is_error, &said.is_error.then_some(true)), Changed::IS_ERROR);
+        tool.is_remote = said.is_remote;
     }
     changed
 }

@@ -316,9 +316,12 @@ impl Rows {
     fn changed(&mut self, id: RowId, changed: Changed) -> Effect {
         let Some(slot) = self.slot(id) else { return Effect::None };
         slot.changed.add(changed);
-        if changed.has(Changed::STATE) {
-            slot.row.busy = is_busy(slot.row.state);
+        let busy = is_busy(&slot.row);
+        if slot.row.busy != busy {
+            slot.row.busy = busy;
             slot.changed.add(Changed::BUSY);
+        }
+        if changed.has(Changed::STATE) {
             if slot.row.state.is_at_rest() {
                 slot.row.text.iter_mut().for_each(String::shrink_to_fit);
                 let tool = slot.row.tool.iter_mut();
@@ -647,11 +650,11 @@ pub(crate) fn place_of(rows: &[RowId], id: RowId) -> Option<usize> {
 
 /// A row of which nothing more is known.
 pub(crate) fn empty_row(id: RowId, kind: RowKind, state: RowState) -> Row {
-    Row {
+    let mut row = Row {
         id,
         kind,
         state,
-        busy: is_busy(state),
+        busy: false,
         key: None,
         parent: None,
         text: None,
@@ -662,12 +665,18 @@ pub(crate) fn empty_row(id: RowId, kind: RowKind, state: RowState) -> Row {
         truncated: false,
         started_at: None,
         ended_at: None,
-    }
+    };
+    row.busy = is_busy(&row);
+    row
 }
 
 /// A row shows a spinner while arguments arrive and while a tool runs; text that streams just grows.
-fn is_busy(state: RowState) -> bool {
-    matches!(state, RowState::Preparing | RowState::Running)
+fn is_busy(row: &Row) -> bool {
+    let works = || {
+        let asks = row.facts.raw(Fact::Permission).is_some() || row.facts.raw(Fact::Question).is_some();
+        row.tool.as_deref().is_some_and(|tool| tool.is_remote) && !asks
+    };
+    matches!(row.state, RowState::Preparing | RowState::Running) || row.state == RowState::Pending && works()
 }
 
 impl Extent {

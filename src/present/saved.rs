@@ -116,6 +116,10 @@ fn read_row(saved: Value<'_>, limits: &Limits) -> Result<Option<Row>, &'static s
     if saved.get("tool").is_object() {
         row.tool = Some(Box::new(read_tool(saved.get("tool"), limits)));
     }
+    // The other side was at work on it.
+    if row.state == RowState::Pending && saved.get("busy").bool() == Some(true) {
+        row.state = RowState::Interrupted;
+    }
     // What was cut may parse by chance; output is cut apart from it.
     let (cut, asked) = (row.truncated, row.facts.raw(Fact::Permission).is_some());
     if let Some(tool) = row.tool.as_deref_mut().filter(|_| row.state == RowState::Pending) {

@@ -508,7 +508,7 @@ impl TurnHost for Host<'_, '_> {
 
 /// A call that is complete and waits.
 fn is_executable(row: &Row) -> bool {
-    row.state == RowState::Pending && row.tool.as_deref().is_some_and(|tool| tool.input_done)
+    row.state == RowState::Pending && row.tool.as_deref().is_some_and(|tool| tool.input_done && !tool.is_remote)
 }
 
 /// The call was passed over: once it is complete its row says so.
