@@ -154,6 +154,13 @@ pub enum Chunk<'a> {
         /// How many bytes of the output are as they were told last: nobody compares them again.
         same: usize,
     },
+    /// A named block has come to another state, and is what it was.
+    BlockState {
+        /// Its identity on the wire.
+        key: &'a str,
+        /// How far it is.
+        state: RowState,
+    },
     /// A named block that was open has ended, as it stands.
     BlockEnd {
         /// Its identity on the wire.
@@ -200,6 +207,8 @@ pub struct Block<'a> {
     pub bytes: Option<u64>,
     /// What only some rows have, in any order.
     pub facts: Vec<(Fact, Raw)>,
+    /// Those of them that are as they were told last: they are not told again.
+    pub same: Vec<Fact>,
     /// More of it is to come.
     pub partial: bool,
     /// The key of the block inside which a new one is drawn.
@@ -220,6 +229,8 @@ pub struct ToolBlock<'a> {
     pub call_id: Option<&'a str>,
     /// The arguments so far, whole: JSON text, as far as it goes.
     pub input: Cow<'a, str>,
+    /// How many bytes of the arguments are as they were told last: nobody compares them again.
+    pub input_same: usize,
     /// They are complete, and well-formed.
     pub input_done: bool,
     /// What it gave back so far, whole.
@@ -248,6 +259,7 @@ impl Block<'_> {
             tool: None,
             bytes: None,
             facts: Vec::new(),
+            same: Vec::new(),
             partial: state.is_open(),
             parent: None,
             time: None,

@@ -360,6 +360,11 @@ pub(crate) fn approval(chosen: Option<&str>) -> Raw {
     })
 }
 
+/// Whether what a row asks has its answer: no text within a string has such quotes.
+pub(crate) fn is_answered(asked: &Raw) -> bool {
+    [r#","chosen":"#, r#""answer":"#].iter().any(|member| asked.as_str().contains(member))
+}
+
 /// One object in an array: its members are strings.
 pub(crate) fn list_of_one(members: &[(&str, &str)]) -> Raw {
     Raw::written(|json| {

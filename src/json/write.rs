@@ -26,9 +26,9 @@ impl Raw {
     }
 
     /// What stands between the brackets of an array or object.
-    pub(crate) fn inner(&self) -> &[u8] {
-        let bytes = self.as_str().as_bytes();
-        bytes.get(1..bytes.len().saturating_sub(1)).unwrap_or_default()
+    pub(crate) fn inner(&self) -> &str {
+        let text = self.as_str();
+        text.get(1..text.len().saturating_sub(1)).unwrap_or_default()
     }
 
     /// The text.

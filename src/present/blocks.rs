@@ -331,7 +331,7 @@ impl Blocks {
             }
             Chunk::BlockText { key, text } => self.grow_named(key, text, stage),
             Chunk::BlockItem { key, list, item } => match self.named.get(key) {
-                Some(id) => add_item(id, list, item.clone(), item.inner(), br#"{""#, stage),
+                Some(id) => add_item(id, list, item.clone(), item.inner().as_bytes(), br#"{""#, stage),
                 None => Effect::Refused(Refusal::Rows),
             },
             Chunk::BlockOutput { key, state, output, same } => match self.named.get(key) {
@@ -339,6 +339,10 @@ impl Blocks {
                     let shown = stage.rows.replace_output(id, output, same);
                     shown.and(self.set_named_state(key, id, state, stage))
                 }
+                None => Effect::None,
+            },
+            Chunk::BlockState { key, state } => match self.named.get(key) {
+                Some(id) => self.set_named_state(key, id, state, stage),
                 None => Effect::None,
             },
             Chunk::BlockEnd { key, state } => self.end_block(key, state, stage),

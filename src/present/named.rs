@@ -7,7 +7,7 @@ use crate::present::blocks::{Blocks, Stage, grow_text};
 use crate::present::call_reader::CallReader;
 use crate::row::{Changed, Fact, Row, RowId, RowKind, RowState, Tool, error};
 use crate::sorted::{Keyed, Sorted};
-use crate::text::common_prefix;
+use crate::text::common_prefix_after;
 
 /// The rows of a stream's named blocks, in the order of their keys.
 #[derive(Debug, Default)]
@@ -92,7 +92,17 @@ impl Named {
 
     /// This key means that row, one that stood already or a new one.
     pub fn adopt(&mut self, key: &str, time: Option<u64>, row: RowId, stood: bool) {
-        let new = || NamedRow { key: key.into(), row, seen: 0, time, runs: false, gave: false, stood, reader: None, verdict: None };
+        let new = || NamedRow {
+            key: key.into(),
+            row,
+            seen: 0,
+            time,
+            runs: false,
+            gave: false,
+            stood,
+            reader: None,
+            verdict: None,
+        };
         let named = self.rows.get_or_insert(key, new);
         (named.row, named.reader, named.verdict) = (row, None, None);
     }
@@ -166,7 +176,7 @@ impl Blocks {
         }));
         effect = effect.and(stage.rows.set_text(id, &block.text, block.text_same));
         if let Some(tool) = &block.tool {
-            effect = effect.and(self.set_input(key, id, &tool.input, stage));
+            effect = effect.and(self.set_input(key, id, &tool.input, tool.input_same, stage));
             // What the host wrote stays where the wire says nothing.
             let gave = self.named.rows.get_mut(key).map(|named| &mut named.gave);
             let gave = gave.is_some_and(|gave| std::mem::replace(gave, tool.output.is_some()));
@@ -270,9 +280,9 @@ impl Blocks {
     }
 
     /// Compares the arguments with what is known of them.
-    fn set_input(&mut self, key: &str, id: RowId, input: &str, stage: &mut Stage<'_>) -> Effect {
+    fn set_input(&mut self, key: &str, id: RowId, input: &str, same: usize, stage: &mut Stage<'_>) -> Effect {
         let Some(tool) = stage.rows.get(id).and_then(|row| row.tool.as_deref()) else { return Effect::None };
-        let keep = common_prefix(&tool.input, input);
+        let keep = common_prefix_after(&tool.input, input, same);
         let there = tool.input.len();
         if keep == there && keep == input.len() {
             return Effect::None;
@@ -360,6 +370,9 @@ fn set_properties(row: &mut Row, block: &Block<'_>, runs: bool) -> Changed {
     let bytes = if block.tool.is_some() { row.bytes } else { block.bytes };
     note(put(&mut row.bytes, &bytes), Changed::BYTES);
     for fact in Fact::ALL {
+        if block.same.contains(fact) {
+            continue;
+        }
         let said = block.facts.iter().find(|(said, _)| said == fact).map(|(_, value)| value);
         if said.is_none() && runs && matches!(fact, Fact::Permission | Fact::Question | Fact::Message | Fact::Error) {
             continue;

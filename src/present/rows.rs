@@ -10,8 +10,8 @@ use crate::limits::Limits;
 use crate::op::{AppendField, Patch, RowOp, RowSink, utf16_len};
 use crate::present::call_reader::CallReader;
 use crate::present::spoken::{answer, asks, speak};
-use crate::row::{Changed, Fact, Facts, FieldNews, Row, RowId, RowKind, RowState, Tool, message};
-use crate::text::common_prefix;
+use crate::row::{Changed, Fact, Facts, FieldNews, Row, RowId, RowKind, RowState, Tool, is_answered, message};
+use crate::text::{common_prefix, common_prefix_after};
 
 /// All rows, in their order.
 #[derive(Debug)]
@@ -673,7 +673,9 @@ pub(crate) fn empty_row(id: RowId, kind: RowKind, state: RowState) -> Row {
 /// A row shows a spinner while arguments arrive and while a tool runs; text that streams just grows.
 fn is_busy(row: &Row) -> bool {
     let works = || {
-        let asks = row.facts.raw(Fact::Permission).is_some() || row.facts.raw(Fact::Question).is_some();
+        let asks = [Fact::Permission, Fact::Question]
+            .iter()
+            .any(|fact| row.facts.raw(*fact).is_some_and(|asked| !is_answered(asked)));
         row.tool.as_deref().is_some_and(|tool| tool.is_remote) && !asks
     };
     matches!(row.state, RowState::Preparing | RowState::Running) || row.state == RowState::Pending && works()
@@ -881,11 +883,4 @@ fn append(to: &mut String, text: &str, max: usize) -> bool {
     };
     to.push_str(text.get(..fits).unwrap_or_default());
     fits == text.len()
-}
-
-/// Length of what two texts have in common at their start, `same` bytes of which are known.
-fn common_prefix_after(a: &str, b: &str, same: usize) -> usize {
-    let start = same.min(a.len()).min(b.len());
-    let tails = a.get(start..).zip(b.get(start..));
-    tails.map_or_else(|| common_prefix(a, b), |(a, b)| start + common_prefix(a, b))
 }

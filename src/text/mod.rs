@@ -37,6 +37,13 @@ pub(crate) fn common_prefix(a: &str, b: &str) -> usize {
     (0..=same).rev().find(|at| b.is_char_boundary(*at)).unwrap_or(0)
 }
 
+/// Length of what two texts have in common at their start, `same` bytes of which are known.
+pub(crate) fn common_prefix_after(a: &str, b: &str, same: usize) -> usize {
+    let start = same.min(a.len()).min(b.len());
+    let tails = a.get(start..).zip(b.get(start..));
+    tails.map_or_else(|| common_prefix(a, b), |(a, b)| start + common_prefix(a, b))
+}
+
 #[cfg(test)]
 mod tests {
     use super::common_prefix;

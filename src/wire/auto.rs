@@ -1,6 +1,6 @@
 //! Telling formats apart: records are held until one fits exactly one format. From then on the stream has it.
 
-use super::{Format, api_stream, openai_chat, say};
+use super::{Format, acp, api_stream, openai_chat, say};
 use crate::json::Value;
 use crate::limits::Limits;
 
@@ -43,6 +43,7 @@ pub(super) fn fitting(record: Value<'_>) -> Option<Format> {
         (Format::OpenAiChat, openai_chat::fits(record)),
         (Format::Say, say::fits(record)),
         (Format::ApiStream, api_stream::fits(record)),
+        (Format::Acp, acp::fits(record)),
     ];
     let mut fitting = fits.into_iter().filter(|(_, fits)| *fits).map(|(format, _)| format);
     fitting.next().filter(|_| fitting.next().is_none())

@@ -1,6 +1,7 @@
 //! From bytes to chunks: one file a wire format, and what they share. [`Input`] is one stream's reading state: it
 //! decides the framing, finds records however they are cut, hands them to the format's decoder and keeps count.
 
+mod acp;
 mod api_stream;
 mod auto;
 mod block_array;
@@ -32,13 +33,15 @@ pub enum Format {
     Say,
     /// The extension-side chunks of a coding agent, and its block arrays.
     ApiStream,
+    /// The Agent Client Protocol: JSON-RPC records between an editor and an agent.
+    Acp,
     /// Whichever of the others fits: records are held until one fits exactly one format, at most 16 of them or 64 KiB.
     Auto,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: &[Format] = &[Format::OpenAiChat, Format::Say, Format::ApiStream, Format::Auto];
+    pub const ALL: &[Format] = &[Format::OpenAiChat, Format::Say, Format::ApiStream, Format::Acp, Format::Auto];
 
     /// The format's name in options.
     pub fn name(self) -> &'static str {
@@ -46,8 +49,14 @@ impl Format {
             Format::OpenAiChat => "openai-chat",
             Format::Say => "say",
             Format::ApiStream => "api-stream",
+            Format::Acp => "acp",
             Format::Auto => "auto",
         }
+    }
+
+    /// Whether its calls are run by the other side, and never from here.
+    pub fn runs_elsewhere(self) -> bool {
+        matches!(self, Format::Say | Format::Acp)
     }
 
     /// The format of this name.
@@ -55,7 +64,7 @@ impl Format {
     /// ```
     /// use chatrows::Format;
     /// assert_eq!(Format::named("openai-chat"), Ok(Format::OpenAiChat));
-    /// let error = "unknown format x; the formats are: openai-chat, say, api-stream, auto";
+    /// let error = "unknown format x; the formats are: openai-chat, say, api-stream, acp, auto";
     /// assert_eq!(Format::named("x").unwrap_err(), error);
     /// ```
     ///
@@ -214,6 +223,7 @@ impl Decoders {
             Format::OpenAiChat => Decoders::Shortcut(OpenAiChat::new(limits.open_blocks)),
             Format::Say => Decoders::Plain(Box::new(say::Say::new(limits))),
             Format::ApiStream => Decoders::Plain(Box::new(api_stream::ApiStream::new(limits))),
+            Format::Acp => Decoders::Plain(Box::new(acp::Acp::new(limits))),
             Format::Auto => Decoders::Undecided(Box::new(Held::new(limits))),
         }
     }

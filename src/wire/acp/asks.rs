@@ -1,0 +1,371 @@
+//! What the other side asks: leave for a call, values for a form, answers to questions. Each has a row that waits, and
+//! says by which request it was asked, so that an answer can be sent.
+
+use std::borrow::Cow;
+
+use super::calls::{Call, News};
+use super::{Acp, text};
+use crate::chunk::{Chunk, ChunkSink, Effect};
+use crate::json::{JsonStr, JsonWriter, Raw, Tape, Value};
+use crate::row::{Fact, RowKind, RowState, list_of_one, said, write_option};
+
+/// A request that waits for its answer.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    /// The request's id as it stands in JSON; empty where it has none.
+    request: Box<str>,
+    /// The key of its row.
+    key: Box<str>,
+    /// It asks leave for the call that the row is.
+    is_permission: bool,
+}
+
+/// What is asked in one row.
+#[derive(Debug, Default)]
+pub(super) struct Question {
+    request: Box<str>,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug)]
+struct Part {
+    text: String,
+    /// The members of the part, all but the answer.
+    members: String,
+    /// A string or an array of strings, as JSON.
+    answer: Option<Raw>,
+}
+
+impl Question {
+    /// The words of its row.
+    pub fn words(&self) -> &str {
+        match &*self.parts {
+            [only] => &only.text,
+            _ => "",
+        }
+    }
+
+    /// The row's `question`.
+    pub fn write(&self) -> Raw {
+        let write_part = |part: &Part, json: &mut JsonWriter| {
+            json.raw(&part.members);
+            if let Some(answer) = &part.answer {
+                json.key("answer").raw(answer.as_str());
+            }
+        };
+        Raw::written(|json| {
+            json.object(|json| {
+                json.key("request").string(&self.request);
+                match &*self.parts {
+                    [only] => write_part(only, json),
+                    parts => json.key("parts").array(|json| {
+                        for part in parts {
+                            json.object(|json| {
+                                json.key("text").string(&part.text);
+                                write_part(part, json);
+                            });
+                        }
+                    }),
+                }
+            });
+        })
+    }
+
+    /// Takes over what is asked now; answers that are known stay with their questions.
+    fn ask(&mut self, request: &str, questions: Value<'_>, multiple: Option<bool>) {
+        self.request = request.into();
+        let known = std::mem::take(&mut self.parts);
+        for question in questions.items() {
+            let words = question.str().map(JsonStr::text).or_else(|| said(question, &["question", "text", "title"]));
+            let Some(words) = words else { continue };
+            let flag = |name: &str| question.get(name).bool();
+            let multiple = flag("multiple").or(flag("multiSelect")).or(multiple).unwrap_or(false);
+            let members = Raw::written(|json| {
+                json.object(|json| {
+                    if let Some(header) = said(question, &["header"]) {
+                        json.key("header").string(&header);
+                    }
+                    if question.get("options").items().next().is_some() {
+                        json.key("options")
+                            .array(|json| question.get("options").items().for_each(|one| write_option(one, json)));
+                    }
+                    if multiple {
+                        json.key("multiple").bool(true);
+                    }
+                    json.key("custom").bool(flag("custom").unwrap_or(true));
+                });
+            });
+            let members = members.inner().to_owned();
+            let answer = known.iter().find(|part| part.text == words).and_then(|part| part.answer.clone());
+            self.parts.push(Part { text: words.into_owned(), members, answer });
+        }
+    }
+
+    /// Takes over answers: an object from questions to labels.
+    fn answer(&mut self, answers: Value<'_>) {
+        for part in &mut self.parts {
+            let answer = answers.get(&part.text);
+            if answer.str().is_some() || answer.is_array() {
+                part.answer = Some(Raw::written(|json| json.raw(answer.raw())));
+            }
+        }
+    }
+
+    fn is_answered(&self) -> bool {
+        !self.parts.is_empty() && self.parts.iter().all(|part| part.answer.is_some())
+    }
+}
+
+impl Call {
+    /// Looks whether the call is one that asks the user.
+    pub fn note_question(&mut self, update: Value<'_>, news: &mut News) {
+        let (input, meta) = (update.get("rawInput"), update.get("_meta").get("askUserQuestion"));
+        let questions = [input.get("questions"), meta.get("questions"), meta];
+        let Some(questions) = questions.into_iter().find(|questions| questions.is_array()) else { return };
+        if !self.is_question_by_name() {
+            return;
+        }
+        let id = self.id().to_owned();
+        let multiple = [input.get("multiple"), meta.get("multiple")].iter().find_map(|flag| flag.bool());
+        let question = self.question(news);
+        question.ask(&id, questions, multiple);
+        let answers = [input.get("answers"), update.get("rawOutput").get("answers"), meta.get("answers")];
+        for answers in answers {
+            question.answer(answers);
+        }
+        if question.is_answered() {
+            self.end_question(RowState::Done, news);
+        }
+    }
+}
+
+/// Whether a title or kind says that a call asks the user.
+pub(super) fn names_question(name: &str) -> bool {
+    let plain: String =
+        name.trim().chars().map(|c| if matches!(c, ' ' | '_') { '-' } else { c.to_ascii_lowercase() }).collect();
+    plain == "question"
+        || plain == "user-question"
+        || plain.ends_with("-user-question")
+        || plain.contains("ask-user-question")
+}
+
+impl Acp {
+    /// The agent asks leave for a call, which may be the first that is heard of it.
+    pub(super) fn ask_permission(
+        &mut self,
+        params: Value<'_>,
+        id: Value<'_>,
+        sink: &mut dyn ChunkSink,
+    ) -> Result<Effect, &'static str> {
+        let session = text(params.get("sessionId"));
+        let tool = params.get("toolCall");
+        let begun = self.patch_call(&session, tool, sink)?;
+        let key = self.call_key(&session, &text(tool.get("toolCallId")));
+        let request = id.raw();
+        let permission = Raw::written(|json| {
+            json.object(|json| {
+                if id.exists() {
+                    json.key("request").raw(request);
+                }
+                json.key("options").array(|json| {
+                    for option in params.get("options").items() {
+                        let Some(id) = said(option, &["optionId"]) else { continue };
+                        json.object(|json| {
+                            json.key("id").string(&id);
+                            if let Some(label) = said(option, &["name"]) {
+                                json.key("label").string(&label);
+                            }
+                            if let Some(kind) = said(option, &["kind"]) {
+                                json.key("kind").string(&kind);
+                            }
+                        });
+                    }
+                });
+            });
+        });
+        self.waiting.retain(|waiting| *waiting.key != *key);
+        self.waiting.push(Waiting { request: request.into(), key: key.as_str().into(), is_permission: true });
+        let mut news = News::default();
+        if let Some(call) = self.calls.get_mut(&key) {
+            call.ask(Some(permission), &mut news);
+        }
+        Ok(begun.and(self.tell_call(&key, news, sink)))
+    }
+
+    /// The agent asks for values.
+    pub(super) fn elicit(&mut self, params: Value<'_>, id: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let session = text(params.get("sessionId"));
+        let key = match said(params, &["elicitationId"]) {
+            Some(id) => self.key(0, 'e', &id),
+            None => self.place(),
+        };
+        let properties = params.get("requestedSchema").get("properties");
+        let question = Raw::written(|json| {
+            json.object(|json| {
+                if id.exists() {
+                    json.key("request").raw(id.raw());
+                }
+                let mut all = properties.members();
+                match (all.next(), all.next()) {
+                    (Some((name, only)), None) => write_property(&name.text(), only, json),
+                    (Some(_), Some(_)) => json.key("parts").array(|json| {
+                        for (name, property) in properties.members() {
+                            json.object(|json| {
+                                let name = name.text();
+                                let words = said(property, &["title", "description"]).unwrap_or(Cow::Borrowed(&name));
+                                json.key("text").string(&words);
+                                write_property(&name, property, json);
+                            });
+                        }
+                    }),
+                    (None, _) => json.key("options").raw(r#"[{"id":"accept","label":"OK"}]"#),
+                }
+            });
+        });
+        let mut facts = vec![(Fact::Question, question)];
+        if let Some(url) = said(params, &["url"]) {
+            facts.push((Fact::Sources, list_of_one(&[("url", &url)])));
+        }
+        let ended = self.end_message(&session, RowState::Done, sink);
+        self.waiting.push(Waiting { request: id.raw().into(), key: key.as_str().into(), is_permission: false });
+        let words = said(params, &["message"]).unwrap_or_default();
+        ended.and(self.row(&session, &key, RowKind::Question, RowState::Pending, facts, &words, sink))
+    }
+
+    /// What was asked for elsewhere has come.
+    pub(super) fn elicited(&mut self, params: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let key = self.key(0, 'e', &text(params.get("elicitationId")));
+        self.waiting.retain(|waiting| *waiting.key != *key);
+        sink.chunk(Chunk::BlockState { key: &key, state: RowState::Done })
+    }
+
+    /// The editor's answer to a request of the agent's was seen on its way.
+    pub(super) fn answered(&mut self, result: Value<'_>, id: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let Some(place) = self.waiting.iter().position(|waiting| *waiting.request == *id.raw()) else {
+            return Effect::None;
+        };
+        let Waiting { key, is_permission, .. } = self.waiting.swap_remove(place);
+        if !is_permission {
+            let accepted = text(result.get("action")) == "accept";
+            let state = if accepted { RowState::Done } else { RowState::Cancelled };
+            return sink.chunk(Chunk::BlockState { key: &key, state });
+        }
+        let mut news = News::default();
+        if let Some(call) = self.calls.get_mut(&key) {
+            let chosen = said(result.get("outcome"), &["optionId"]);
+            let asked = chosen.and_then(|chosen| Some(choose(call.permission()?, &chosen)));
+            call.ask(asked, &mut news);
+        }
+        self.tell_call(&key, news, sink)
+    }
+
+    /// Nobody waits for answers any more.
+    pub(super) fn expire(&mut self, sink: &mut dyn ChunkSink) -> Effect {
+        let mut effect = Effect::None;
+        for waiting in std::mem::take(&mut self.waiting) {
+            if !waiting.is_permission {
+                effect = effect.and(sink.chunk(Chunk::BlockState { key: &waiting.key, state: RowState::Expired }));
+            }
+        }
+        effect
+    }
+
+    /// Questions of a task: a request of their own, wrapped as a call or flat.
+    pub fn ask_questions(&mut self, data: Value<'_>, sink: &mut dyn ChunkSink) -> Result<Effect, &'static str> {
+        let tool = data.get("toolCall");
+        let source = if tool.is_object() { tool } else { data };
+        let id = said(source, &["toolCallId", "request_id", "id"]).ok_or("question-id")?;
+        let input = source.get("rawInput");
+        let meta = source.get("_meta").get("askUserQuestion");
+        let questions = [input.get("questions"), meta.get("questions"), meta, source.get("questions")];
+        let questions = questions.into_iter().find(|questions| questions.is_array());
+        let key = self.call_key("", &id);
+        let known = self.calls.get(&key).is_some();
+        let begun = if known { Effect::None } else { self.begin_call("", &key, source, &id, sink) };
+        let mut news = News::default();
+        if let Some(call) = self.calls.get_mut(&key) {
+            let multiple = [input.get("multiple"), source.get("multiple")].iter().find_map(|flag| flag.bool());
+            let question = call.question(&mut news);
+            match questions {
+                Some(questions) => question.ask(&id, questions, multiple),
+                // One question, as it stands.
+                None => question.ask_one(&id, source, multiple),
+            }
+        }
+        if !known {
+            self.open_call(&key);
+        }
+        Ok(begun.and(self.tell_call(&key, news, sink)))
+    }
+
+    /// An answer was seen on its way, or its repeat.
+    pub fn questions_answered(&mut self, data: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let key = self.call_key("", &said(data, &["request_id"]).unwrap_or_default());
+        let answers = text(data.get("answers_json"));
+        let mut tape = Tape::default();
+        let answers = tape.read(&answers).ok();
+        let cancelled = data.get("cancelled").bool() == Some(true);
+        let mut news = News::default();
+        if let Some(call) = self.calls.get_mut(&key) {
+            let question = call.question(&mut news);
+            if let Some(answers) = &answers {
+                question.answer(answers.root());
+            }
+            call.end_question(if cancelled { RowState::Cancelled } else { RowState::Done }, &mut news);
+        }
+        self.tell_call(&key, news, sink)
+    }
+}
+
+impl Question {
+    fn ask_one(&mut self, request: &str, question: Value<'_>, multiple: Option<bool>) {
+        let one = Raw::written(|json| json.array(|json| json.raw(question.raw())));
+        let mut tape = Tape::default();
+        if let Ok(one) = tape.read(one.as_str()) {
+            self.ask(request, one.root(), multiple);
+        }
+    }
+}
+
+/// One value of a form, as a question asks for it.
+fn write_property(name: &str, property: Value<'_>, json: &mut JsonWriter) {
+    json.key("name").string(name);
+    let kind = text(property.get("type"));
+    let items = property.get("items");
+    let choices = if kind == "array" { items } else { property };
+    let titled = [choices.get("oneOf"), choices.get("anyOf")].into_iter().find(|list| list.is_array());
+    let plain = choices.get("enum");
+    match titled {
+        Some(list) => json.key("options").array(|json| {
+            for choice in list.items() {
+                let Some(id) = said(choice, &["const"]) else { continue };
+                let label = said(choice, &["title"]).unwrap_or(Cow::Borrowed(&id));
+                json.object(|json| {
+                    json.key("id").string(&id);
+                    json.key("label").string(&label);
+                });
+            }
+        }),
+        None if plain.is_array() => {
+            json.key("options").array(|json| plain.items().for_each(|choice| write_option(choice, json)));
+        }
+        None if kind == "boolean" => json.key("options").raw(r#"[{"label":"true"},{"label":"false"}]"#),
+        None => json.key("custom").bool(true),
+    }
+    if kind == "array" {
+        json.key("multiple").bool(true);
+    }
+    if !kind.is_empty() {
+        json.key("type").string(&kind);
+    }
+}
+
+/// The same permission with what was chosen.
+pub(crate) fn choose(asked: &Raw, chosen: &str) -> Raw {
+    Raw::written(|json| {
+        json.object(|json| {
+            json.raw(asked.inner());
+            json.key("chosen").string(chosen);
+        });
+    })
+}

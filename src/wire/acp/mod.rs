@@ -1,0 +1,652 @@
+//! The Agent Client Protocol, version 1: JSON-RPC records between an editor and an agent, in one direction or both, and
+//! the envelopes that adapters write them in. Each message, call and request is a block of its own; here its identity
+//! is found, what is said of it is put together, and what is new is told. Facts: acp.md.
+
+mod asks;
+mod calls;
+mod panels;
+
+use std::borrow::Cow;
+
+use super::{Outcome, RecordDecoder, error_message};
+use crate::chunk::{Block, Chunk, ChunkSink, Effect};
+use crate::json::{JsonStr, JsonWriter, Raw, Value};
+use crate::limits::Limits;
+use crate::row::{Fact, RowKind, RowState, error, message, said};
+use crate::sorted::{Keyed, Sorted};
+use asks::Waiting;
+use calls::Call;
+
+/// The decoder.
+#[derive(Debug)]
+pub(super) struct Acp {
+    sessions: Sorted<Session>,
+    /// The keys of messages that have a row.
+    messages: Sorted<Box<str>>,
+    calls: Sorted<Call>,
+    /// Keys of calls that have not ended.
+    open: Vec<Box<str>>,
+    /// What the other side asks and nobody has answered.
+    waiting: Vec<Waiting>,
+    /// Requests that are tried again: the row says so until something else comes.
+    retry: Option<Box<str>>,
+    /// The key of a compaction that goes on.
+    compacting: Option<Box<str>>,
+    /// What the plan panel shows.
+    plan: Option<Box<str>>,
+    /// Blocks without an identity so far.
+    places: u32,
+    /// What keys begin with, and the key of the block that all of it stands before: a page of the history has both.
+    page: Option<(u32, Box<str>)>,
+    at_work: Option<bool>,
+    max_text: usize,
+}
+
+/// What is known of a session.
+#[derive(Debug)]
+struct Session {
+    id: Box<str>,
+    number: usize,
+    /// The key of the block inside which its rows are drawn.
+    parent: Option<Box<str>>,
+    /// The message that goes on.
+    last: Option<Last>,
+    /// Blank text that no message has begun with yet.
+    blank: String,
+    /// What the user was seen to send, and the agent has not repeated yet.
+    prompted: String,
+}
+
+#[derive(Debug)]
+struct Last {
+    key: Box<str>,
+    kind: RowKind,
+    id: Option<Box<str>>,
+}
+
+impl Keyed for Session {
+    fn key(&self) -> &str {
+        &self.id
+    }
+}
+
+impl Keyed for Box<str> {
+    fn key(&self) -> &str {
+        self
+    }
+}
+
+/// What a record holds, whatever it is wrapped in.
+enum Envelope<'a> {
+    /// A notification or a request, with its id where it has one.
+    Call { method: Cow<'a, str>, params: Value<'a>, id: Value<'a> },
+    /// An answer to a request, of either side.
+    Answer { result: Value<'a>, error: Value<'a>, id: Value<'a> },
+    /// An update alone.
+    Update { params: Value<'a>, update: Value<'a> },
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TurnEnd {
+    Done,
+    Cancelled,
+    Failed,
+}
+
+/// What a turn's end does to calls that have not come to theirs.
+impl TurnEnd {
+    fn of_calls(self) -> RowState {
+        match self {
+            TurnEnd::Done => RowState::Interrupted,
+            TurnEnd::Cancelled => RowState::Cancelled,
+            TurnEnd::Failed => RowState::Failed,
+        }
+    }
+}
+
+impl Acp {
+    pub fn new(limits: &Limits) -> Self {
+        Acp {
+            sessions: Sorted::default(),
+            messages: Sorted::default(),
+            calls: Sorted::default(),
+            open: Vec::new(),
+            waiting: Vec::new(),
+            retry: None,
+            compacting: None,
+            plan: None,
+            places: 0,
+            page: None,
+            at_work: None,
+            max_text: limits.text_bytes,
+        }
+    }
+
+    /// Reads a record. None: it is of no known kind.
+    fn read(&mut self, value: Value<'_>, sink: &mut dyn ChunkSink) -> Option<Result<Effect, &'static str>> {
+        match envelope(value)? {
+            Envelope::Update { params, update } => self.update(params, update, sink),
+            Envelope::Answer { result, error, id } => Some(Ok(self.answer(result, error, id, sink))),
+            Envelope::Call { method, params, id } => self.call(&method, params, id, sink),
+        }
+    }
+
+    fn call(
+        &mut self,
+        method: &str,
+        params: Value<'_>,
+        id: Value<'_>,
+        sink: &mut dyn ChunkSink,
+    ) -> Option<Result<Effect, &'static str>> {
+        Some(Ok(match method {
+            "session/update" | "sessionUpdate" => return self.update(params, params.get("update"), sink),
+            "session/request_permission" | "requestPermission" => return Some(self.ask_permission(params, id, sink)),
+            "elicitation/create" | "createElicitation" => self.elicit(params, id, sink),
+            "elicitation/complete" | "completeElicitation" => self.elicited(params, sink),
+            "session/prompt" | "prompt" => self.prompted(params, sink),
+            "session/cancel" | "cancel" => self.end_turn(TurnEnd::Cancelled, sink),
+            "promptResponse" => self.prompt_ended(params, sink),
+            "initialize"
+            | "authenticate"
+            | "session/new"
+            | "session/load"
+            | "session/resume"
+            | "session/set_mode"
+            | "session/set_config_option"
+            | "$/cancel_request" => Effect::None,
+            "newSessionResponse" | "loadSessionResponse" => self.session_opened(params, sink),
+            // The editor's own work: what comes of it is told by the calls that asked for it.
+            _ if ["fs/", "terminal/"].iter().any(|room| method.starts_with(room)) => Effect::None,
+            _ => return None,
+        }))
+    }
+
+    /// What came of a request of either side: both count their own, so that only what it says tells whose it was.
+    fn answer(&mut self, result: Value<'_>, failed: Value<'_>, id: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        if failed.is_object() {
+            let ended = self.end_turn(TurnEnd::Done, sink);
+            let code = failed.get("code").number();
+            let error = error(&error_message(failed), code, None);
+            return ended.and(self.aside("", RowKind::Error, RowState::Done, vec![(Fact::Error, error)], "", sink));
+        }
+        if result.get("stopReason").str().is_some() {
+            return self.prompt_ended(result, sink);
+        }
+        if result.get("outcome").is_object() || result.get("action").str().is_some() {
+            return self.answered(result, id, sink);
+        }
+        self.session_opened(result, sink)
+    }
+
+    /// A session was opened: nothing of an older one goes on.
+    fn session_opened(&mut self, result: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let mut effect = self.read_modes(result, sink);
+        if self.at_work != Some(true) || self.open.is_empty() {
+            effect = effect.and(self.end_messages(RowState::Done, sink));
+        }
+        effect
+    }
+
+    fn update(
+        &mut self,
+        params: Value<'_>,
+        update: Value<'_>,
+        sink: &mut dyn ChunkSink,
+    ) -> Option<Result<Effect, &'static str>> {
+        let session = text(params.get("sessionId"));
+        let kind = said(update, &["sessionUpdate", "type"])?;
+        let is_retry = kind == "llm_call_retry";
+        let effect = match &*kind {
+            "user_message_chunk" => self.say(&session, RowKind::User, update, sink),
+            "agent_message_chunk" => self.say(&session, RowKind::Text, update, sink),
+            "agent_thought_chunk" => self.say(&session, RowKind::Reasoning, update, sink),
+            "tool_call" | "tool_call_update" => return Some(self.patch_call(&session, update, sink)),
+            "notice" => self.notice(&session, update, sink),
+            "compaction_update" | "compact_status" => self.compaction(&session, update, sink),
+            "compaction_summary_chunk" => {
+                let key = self.key(0, 'c', &text(update.get("compactionId")));
+                let text = content_text(update.get("content")).unwrap_or_default();
+                sink.chunk(Chunk::BlockText { key: &key, text: &text })
+            }
+            "subagent_spawned" => self.spawned(&session, update, sink),
+            "subagent_state_update" => self.spawned_state(update, sink),
+            "llm_call_retry" => self.retry(&session, update, sink),
+            "task_notification" => {
+                let words = said(update, &["message", "text", "summary", "title"]).unwrap_or_default();
+                self.aside(&session, RowKind::Notice, RowState::Done, Vec::new(), &words, sink)
+            }
+            "think_update" => Effect::None,
+            kind => return self.panel(kind, update, sink).map(Ok),
+        };
+        // Something comes again.
+        let over = if is_retry { Effect::None } else { self.end_retry(RowState::Done, sink) };
+        Some(Ok(over.and(effect)))
+    }
+
+    /// The session of this id.
+    fn session(&mut self, id: &str) -> &mut Session {
+        let number = self.sessions.len();
+        self.sessions.get_or_insert(id, || Session {
+            id: id.into(),
+            number,
+            parent: None,
+            last: None,
+            blank: String::new(),
+            prompted: String::new(),
+        })
+    }
+
+    /// The key of a block: in which session it is, of what kind, and who.
+    fn key(&self, session: usize, kind: char, id: &str) -> String {
+        let mut key = String::new();
+        if let Some((page, _)) = &self.page {
+            key = [&page.to_string(), "h"].concat();
+        }
+        key.push_str(&session.to_string());
+        key.push(kind);
+        key.push_str(id);
+        key
+    }
+
+    /// The key of a block that is known by its place.
+    fn place(&mut self) -> String {
+        self.places += 1;
+        self.key(0, '#', &self.places.to_string())
+    }
+
+    fn tell(&self, key: &str, block: &Block<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let before = self.page.as_ref().map(|(_, before)| &**before);
+        sink.chunk(Chunk::Block { key, before, block })
+    }
+
+    fn set_at_work(&mut self, at_work: bool, sink: &mut dyn ChunkSink) -> Effect {
+        if self.page.is_some() || self.at_work.replace(at_work) == Some(at_work) {
+            return Effect::None;
+        }
+        sink.chunk(Chunk::AtWork(at_work))
+    }
+
+    /// The message that goes on in a session has ended.
+    fn end_message(&mut self, session: &str, state: RowState, sink: &mut dyn ChunkSink) -> Effect {
+        let known = self.session(session);
+        known.blank.clear();
+        match known.last.take() {
+            Some(last) => sink.chunk(Chunk::BlockEnd { key: &last.key, state }),
+            None => Effect::None,
+        }
+    }
+
+    fn end_messages(&mut self, state: RowState, sink: &mut dyn ChunkSink) -> Effect {
+        let mut effect = Effect::None;
+        for session in self.sessions.iter_mut() {
+            session.blank.clear();
+            if let Some(last) = session.last.take() {
+                effect = effect.and(sink.chunk(Chunk::BlockEnd { key: &last.key, state }));
+            }
+        }
+        effect
+    }
+
+    /// A piece of a message.
+    fn say(&mut self, session: &str, kind: RowKind, update: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let content = update.get("content");
+        let text = update.get("text").str().map(JsonStr::text).or_else(|| content_text(content));
+        let item = media(content);
+        let mut text = text.unwrap_or_default();
+        if text.is_empty() && item.is_none() {
+            return Effect::None;
+        }
+        let parent = self.parent_of(update);
+        let known = self.session(session);
+        if kind == RowKind::User && !text.is_empty() && known.prompted.starts_with(&*text) {
+            known.prompted.drain(..text.len());
+            return Effect::None;
+        }
+        let id = said(update, &["messageId"]);
+        let goes_on = |last: &&Last| last.kind == kind && id.as_deref().is_none_or(|id| last.id.as_deref() == Some(id));
+        let last = known.last.as_ref().filter(goes_on).map(|last| last.key.clone());
+        // Blank text alone is no message, and what no agent says.
+        if last.is_none() && item.is_none() && kind != RowKind::User {
+            let begins = kind == RowKind::Text && text == "(no content)";
+            if text.trim().is_empty() && known.blank.len() < self.max_text {
+                self.session(session).blank.push_str(&text);
+                return Effect::None;
+            } else if begins {
+                return Effect::None;
+            }
+        }
+        let blank = std::mem::take(&mut self.session(session).blank);
+        if !blank.is_empty() {
+            text = Cow::Owned(blank + &text);
+        }
+        let at_work = if kind == RowKind::User { Effect::None } else { self.set_at_work(true, sink) };
+        let (key, effect) = match last {
+            Some(key) => (key, self.go_on(&text, sink, session)),
+            None => self.begin(session, kind, id.as_deref(), &text, parent.as_deref(), sink),
+        };
+        let shown =
+            item.map_or(Effect::None, |(list, item)| sink.chunk(Chunk::BlockItem { key: &key, list, item: &item }));
+        at_work.and(effect).and(shown)
+    }
+
+    /// The last message of a session goes on.
+    fn go_on(&mut self, text: &str, sink: &mut dyn ChunkSink, session: &str) -> Effect {
+        match &self.session(session).last {
+            Some(last) if !text.is_empty() => sink.chunk(Chunk::BlockText { key: &last.key, text }),
+            _ => Effect::None,
+        }
+    }
+
+    /// A message begins, or one that has a row goes on where it is.
+    fn begin(
+        &mut self,
+        session: &str,
+        kind: RowKind,
+        id: Option<&str>,
+        text: &str,
+        parent: Option<&str>,
+        sink: &mut dyn ChunkSink,
+    ) -> (Box<str>, Effect) {
+        let (number, drawn_in) = (self.session(session).number, self.session(session).parent.clone());
+        let letter = match kind {
+            RowKind::User => 'u',
+            RowKind::Reasoning => 'r',
+            _ => 'm',
+        };
+        let key: Box<str> = match id {
+            Some(id) => self.key(number, letter, id),
+            None => self.place(),
+        }
+        .into();
+        if id.is_some() && self.messages.get(&key).is_some() {
+            return (key.clone(), sink.chunk(Chunk::BlockText { key: &key, text }));
+        }
+        let ended = self.end_message(session, RowState::Done, sink);
+        self.session(session).last = Some(Last { key: key.clone(), kind, id: id.map(Box::from) });
+        if id.is_some() {
+            self.messages.get_or_insert(&key, || key.clone());
+        }
+        let mut block = Block::new(kind, if kind == RowKind::User { RowState::Done } else { RowState::Streaming });
+        block.partial = true;
+        block.text = Cow::Borrowed(text);
+        block.parent = parent.or(drawn_in.as_deref());
+        block.known_as =
+            Some(id.map(|id| identity(session, number, &[kind.name(), ":", id].concat())).unwrap_or_default());
+        let shown = self.tell(&key, &block, sink);
+        (key, ended.and(shown))
+    }
+
+    /// A row that is no more than this, and does not go on.
+    fn aside(
+        &mut self,
+        session: &str,
+        kind: RowKind,
+        state: RowState,
+        facts: Vec<(Fact, Raw)>,
+        text: &str,
+        sink: &mut dyn ChunkSink,
+    ) -> Effect {
+        let key = self.place();
+        let ended = self.end_message(session, RowState::Done, sink);
+        ended.and(self.row(session, &key, kind, state, facts, text, sink))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a row as it is")]
+    fn row(
+        &mut self,
+        session: &str,
+        key: &str,
+        kind: RowKind,
+        state: RowState,
+        facts: Vec<(Fact, Raw)>,
+        text: &str,
+        sink: &mut dyn ChunkSink,
+    ) -> Effect {
+        let parent = self.session(session).parent.clone();
+        let mut block = Block::new(kind, state);
+        block.facts = facts;
+        block.text = Cow::Borrowed(text);
+        block.parent = parent.as_deref();
+        block.known_as = Some(Box::default());
+        self.tell(key, &block, sink)
+    }
+
+    /// The user's words were seen on their way: the agent may repeat them.
+    fn prompted(&mut self, params: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let session = text(params.get("sessionId"));
+        let ended = self.end_messages(RowState::Done, sink);
+        let mut whole = String::new();
+        let mut items = Vec::new();
+        for content in params.get("prompt").items() {
+            whole.extend(content_text(content));
+            items.extend(media(content));
+        }
+        let key = self.place();
+        let mut effect = ended.and(self.set_at_work(true, sink));
+        if !whole.is_empty() || !items.is_empty() {
+            effect = effect.and(self.row(&session, &key, RowKind::User, RowState::Done, Vec::new(), &whole, sink));
+            for (list, item) in &items {
+                effect = effect.and(sink.chunk(Chunk::BlockItem { key: &key, list: *list, item }));
+            }
+        }
+        self.session(&session).prompted = whole;
+        effect
+    }
+
+    /// The answer to a prompt: the turn is over.
+    fn prompt_ended(&mut self, result: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let reason = text(result.get("stopReason"));
+        let used = self.read_prompt_usage(result.get("usage"), sink);
+        let ended = self.end_turn(if reason == "cancelled" { TurnEnd::Cancelled } else { TurnEnd::Done }, sink);
+        let key = match &*reason {
+            "max_tokens" => "finish.length",
+            "max_turn_requests" => "finish.turns",
+            "refusal" => "finish.refusal",
+            _ => return used.and(ended),
+        };
+        let words = vec![(Fact::Message, message(key, &[]))];
+        used.and(ended).and(self.aside("", RowKind::Notice, RowState::Done, words, "", sink))
+    }
+
+    /// Nothing more comes of this turn, but for late updates of its calls.
+    pub fn end_turn(&mut self, end: TurnEnd, sink: &mut dyn ChunkSink) -> Effect {
+        let said = if end == TurnEnd::Cancelled { RowState::Cancelled } else { RowState::Done };
+        let mut effect = self.end_messages(said, sink).and(self.end_retry(RowState::Cancelled, sink));
+        effect = effect.and(self.expire(sink));
+        for key in std::mem::take(&mut self.open) {
+            if let Some(call) = self.calls.get_mut(&key) {
+                effect = effect.and(call.end(end.of_calls(), sink));
+            }
+        }
+        for session in self.sessions.iter_mut() {
+            session.prompted.clear();
+        }
+        effect.and(self.set_at_work(false, sink))
+    }
+
+    fn notice(&mut self, session: &str, update: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let title = text(update.get("title"));
+        let words = match text(update.get("description")) {
+            more if more.is_empty() => title,
+            more => Cow::Owned([&title, "\n", &more].concat()),
+        };
+        if text(update.get("severity")) == "error" {
+            let failed = vec![(Fact::Error, error(&words, None, None))];
+            return self.aside(session, RowKind::Error, RowState::Done, failed, "", sink);
+        }
+        self.aside(session, RowKind::Notice, RowState::Done, Vec::new(), &words, sink)
+    }
+
+    fn compaction(&mut self, session: &str, update: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let state = match &*text(update.get("status")) {
+            "in_progress" | "started" => RowState::Running,
+            "failed" => RowState::Failed,
+            "cancelled" => RowState::Cancelled,
+            _ => RowState::Done,
+        };
+        // One without an id goes on until it ends.
+        let key: Box<str> = match (said(update, &["compactionId"]), self.compacting.take()) {
+            (Some(id), _) => self.key(0, 'c', &id).into(),
+            (None, Some(key)) => key,
+            (None, None) => self.place().into(),
+        };
+        if state == RowState::Running {
+            self.compacting = Some(key.clone());
+        }
+        let mut facts = vec![(
+            Fact::Message,
+            message(if state == RowState::Running { "say.condensing" } else { "say.condense" }, &[]),
+        )];
+        if let Some(words) = said(update, &["error", "message"]) {
+            facts.push((Fact::Error, error(&words, None, None)));
+        }
+        let ended = self.end_message(session, RowState::Done, sink);
+        let summary = content_text(update.get("summary")).unwrap_or_default();
+        ended.and(self.row(session, &key, RowKind::Compaction, state, facts, &summary, sink))
+    }
+
+    fn retry(&mut self, session: &str, update: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let attempt = update.get("attempt").number().unwrap_or("");
+        let words = match attempt {
+            "" => message("say.retrying", &[]),
+            attempt => message("say.retryAttempt", &[("attempt", attempt)]),
+        };
+        let mut facts = vec![(Fact::Message, words)];
+        if let Some(words) = said(update, &["message", "error"]) {
+            facts.push((Fact::Error, error(&words, None, Some(true))));
+        }
+        let key = match &self.retry {
+            Some(key) => key.clone(),
+            None => self.place().into(),
+        };
+        let ended = self.end_message(session, RowState::Done, sink);
+        self.retry = Some(key.clone());
+        let shown = self.row(session, &key, RowKind::Retry, RowState::Running, facts, "", sink);
+        ended.and(shown).and(self.set_at_work(true, sink))
+    }
+
+    fn end_retry(&mut self, state: RowState, sink: &mut dyn ChunkSink) -> Effect {
+        match self.retry.take() {
+            Some(key) => sink.chunk(Chunk::BlockState { key: &key, state }),
+            None => Effect::None,
+        }
+    }
+
+    /// The key of the call inside which an update's row is drawn.
+    fn parent_of(&mut self, update: Value<'_>) -> Option<String> {
+        let id = said(update.get("_meta").get("claudeCode"), &["parentToolUseId"])?;
+        let key = self.key(0, 't', &id);
+        self.calls.get(&key).is_some().then_some(key)
+    }
+
+    /// What is to come repeats a turn, of which `places` blocks without an identity were before it.
+    pub fn restart_turn(&mut self, places: u32) {
+        self.places = places;
+        self.sessions.iter_mut().for_each(|session| session.last = None);
+    }
+}
+
+impl RecordDecoder for Acp {
+    fn record(&mut self, value: Value<'_>, sink: &mut dyn ChunkSink) -> Outcome {
+        if self.at_work.is_none() {
+            self.set_at_work(false, sink);
+        }
+        outcome(self.read(value, sink))
+    }
+
+    fn finish(&mut self, _sink: &mut dyn ChunkSink) {}
+}
+
+/// What became of a record by what it did.
+pub(super) fn outcome(read: Option<Result<Effect, &'static str>>) -> Outcome {
+    match read {
+        None => Outcome::Skipped,
+        Some(Err(reason)) => Outcome::Faulted(reason),
+        Some(Ok(Effect::None)) => Outcome::NoOp,
+        Some(Ok(Effect::Changed)) => Outcome::Applied,
+        Some(Ok(Effect::Refused(refusal))) => Outcome::Faulted(refusal.code()),
+    }
+}
+
+fn envelope(value: Value<'_>) -> Option<Envelope<'_>> {
+    let (params, id) = (value.get("params"), value.get("id"));
+    if let Some(method) = value.get("method").str() {
+        let first = value.get("args").at(0);
+        let params = if params.exists() { params } else { first };
+        return Some(Envelope::Call { method: method.text(), params, id });
+    }
+    if let Some(method) = value.get("kind").str().filter(|_| value.get("payload").exists()) {
+        return Some(Envelope::Call { method: method.text(), params: value.get("payload"), id });
+    }
+    let (result, error) = (value.get("result"), value.get("error"));
+    if id.exists() && (result.exists() || error.exists()) {
+        return Some(Envelope::Answer { result, error, id });
+    }
+    let update = value.get("update");
+    match () {
+        () if update.is_object() => Some(Envelope::Update { params: value, update }),
+        () if said(value, &["sessionUpdate", "type"]).is_some() => {
+            Some(Envelope::Update { params: value, update: value })
+        }
+        () => None,
+    }
+}
+
+/// Whether a record can only be of this format, as far as this format can tell.
+pub(super) fn fits(value: Value<'_>) -> bool {
+    let is = |value: Value<'_>| value.get("update").get("sessionUpdate").str().is_some();
+    value.get("jsonrpc").str().is_some_and(|version| version.raw() == "2.0")
+        || is(value)
+        || is(value.get("args").at(0))
+        || value.get("sessionUpdate").str().is_some()
+        || value.get("payload").is_object() && value.get("kind").str().is_some()
+}
+
+/// A string, or nothing.
+fn text(value: Value<'_>) -> Cow<'_, str> {
+    value.str().map(JsonStr::text).unwrap_or_default()
+}
+
+/// What another stream may name a block by.
+fn identity(session: &str, number: usize, id: &str) -> Box<str> {
+    if number == 0 { id.into() } else { [session, "/", id].concat().into() }
+}
+
+/// The text of a content block, or of a bare string.
+fn content_text(content: Value<'_>) -> Option<Cow<'_, str>> {
+    if let Some(text) = content.str() {
+        return Some(text.text());
+    }
+    let kind = content.get("type");
+    let is_text = !kind.exists() || kind.str().is_some_and(|kind| kind.raw() == "text");
+    content.get("text").str().filter(|_| is_text).map(JsonStr::text)
+}
+
+/// What a content block is that is no text: an array of one item, for one of a row's lists.
+fn media(content: Value<'_>) -> Option<(Fact, Raw)> {
+    let kind = text(content.get("type"));
+    let resource = content.get("resource");
+    let of = if kind == "resource" { resource } else { content };
+    let mime = text(of.get("mimeType"));
+    let (list, url) = match &*kind {
+        "image" | "audio" => {
+            let data = content.get("data").str()?;
+            let list = if kind == "image" { Fact::Images } else { Fact::Files };
+            (list, Cow::Owned(["data:", &mime, ";base64,", data.raw()].concat()))
+        }
+        "resource_link" | "resource" => (Fact::Files, said(of, &["uri"])?),
+        _ => return None,
+    };
+    let name = said(of, &["title", "name"]).or_else(|| (list == Fact::Files && kind != "audio").then(|| url.clone()));
+    let item = |json: &mut JsonWriter| {
+        json.object(|json| {
+            for (name, value) in [("name", name.as_deref()), ("url", Some(&*url)), ("mediaType", Some(&*mime))] {
+                if let Some(value) = value.filter(|value| !value.is_empty()) {
+                    json.key(name).string(value);
+                }
+            }
+        });
+    };
+    Some((list, Raw::written(|json| json.array(item))))
+}
