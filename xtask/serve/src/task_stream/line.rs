@@ -60,7 +60,7 @@ impl Dial {
         let end = line.speak().await.unwrap_or(End::Gone);
         task.line_closed();
         match end {
-            End::Cut => line.cut().await,
+            End::Cut(last) => line.cut(&last).await,
             End::Closed(code) => line.close(code).await,
             End::Gone => {}
         }
@@ -82,8 +82,8 @@ struct Line {
 }
 
 enum End {
-    /// The TCP connection ends, without a word.
-    Cut,
+    /// The TCP connection ends, without a word; these are the last bytes on it.
+    Cut(Vec<u8>),
     Closed(u16),
     /// The client has closed.
     Gone,
@@ -99,7 +99,7 @@ enum Next {
 
 impl From<Option<u16>> for End {
     fn from(close: Option<u16>) -> End {
-        close.map_or(End::Cut, End::Closed)
+        close.map_or_else(|| End::Cut(Vec::new()), End::Closed)
     }
 }
 
@@ -134,7 +134,6 @@ impl Line {
                 (self.next(&state), state.drops)
             };
             if drops.0 != self.drops {
-                self.socket.flush().await?;
                 return Ok(drops.1.into());
             }
             let order = match next {
@@ -176,20 +175,16 @@ impl Line {
             Record::Binary(bytes) => Message::binary(bytes.clone()),
         };
         if let Some(loss) = self.task.take_cut(index, CutAt::Before) {
-            self.socket.flush().await?;
             return Ok(Some(loss.close.into()));
         }
         if self.task.take_cut(index, CutAt::Inside).is_some() {
-            self.socket.flush().await?;
-            self.socket.get_mut().write_all(&first_half(&message)).await?;
-            return Ok(Some(End::Cut));
+            return Ok(Some(End::Cut(first_half(&message))));
         }
         if self.task.script.repeat.includes(index) {
             self.socket.feed(message.clone()).await?;
         }
         self.socket.feed(message).await?;
         if let Some(loss) = self.task.take_cut(index, CutAt::After) {
-            self.socket.flush().await?;
             return Ok(Some(loss.close.into()));
         }
         let ended = matches!(record.as_ref(), Record::Frame(frame) if frame.name == "task-ended");
@@ -209,16 +204,22 @@ impl Line {
             _ = self.state.changed() => {}
             _ = ping => self.socket.send(Message::text(wire::ping(&self.task.script.wire))).await?,
             message = self.socket.next() => match message.transpose()? {
-                Some(Message::Text(text)) => self.task.receive(self.dial, &text),
-                Some(Message::Binary(bytes)) => {
-                    let data = json!({ "bytes": bytes.len() });
-                    self.task.note(Received { dial: self.dial, name: "binary".into(), data });
-                }
-                Some(_) => {}
+                Some(message) => self.receive(&message),
                 None => return Ok(Some(End::Gone)),
             },
         }
         Ok(None)
+    }
+
+    fn receive(&self, message: &Message) {
+        match message {
+            Message::Text(text) => self.task.receive(self.dial, text),
+            Message::Binary(bytes) => {
+                let data = json!({ "bytes": bytes.len() });
+                self.task.note(Received { dial: self.dial, name: "binary".into(), data });
+            }
+            _ => {}
+        }
     }
 
     async fn close(&mut self, code: u16) {
@@ -227,9 +228,7 @@ impl Line {
             self.socket.close(Some(frame)).await?;
             while let Some(message) = self.socket.next().await {
                 // A frame that crossed the closing one.
-                if let Message::Text(text) = message? {
-                    self.task.receive(self.dial, &text);
-                }
+                self.receive(&message?);
             }
             Ok::<_, Error>(())
         };
@@ -237,11 +236,23 @@ impl Line {
         let _ = time::timeout(FAREWELL, farewell).await;
     }
 
-    /// Ends the TCP connection. What was sent still arrives: a connection that is dropped with bytes unread is reset,
-    /// and the client loses what it has not read.
-    async fn cut(&mut self) {
+    /// Ends the TCP connection once the client has all that was sent before: Firefox forgets frames that it has not
+    /// read when the connection ends, and a connection that is dropped with bytes unread is reset.
+    async fn cut(&mut self, last: &[u8]) {
+        let taken = async {
+            self.socket.send(Message::Ping(Bytes::new())).await?;
+            while let Some(message) = self.socket.next().await.transpose()? {
+                if message.is_pong() {
+                    break;
+                }
+                self.receive(&message);
+            }
+            Ok::<_, Error>(())
+        };
+        let _ = time::timeout(FAREWELL, taken).await;
         let stream = self.socket.get_mut();
         let farewell = async {
+            stream.write_all(last).await?;
             stream.shutdown().await?;
             let mut unread = [0; 4096];
             while stream.read(&mut unread).await? > 0 {}

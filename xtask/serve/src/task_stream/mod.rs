@@ -22,6 +22,7 @@ mod task;
 mod wire;
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::runtime::Handle;
@@ -38,27 +39,23 @@ pub use task::{Received, Standing, Task};
 #[derive(Debug)]
 pub struct Tasks {
     runtime: Handle,
+    made: AtomicUsize,
     tasks: Mutex<HashMap<String, Arc<Task>>>,
 }
 
 impl Tasks {
     pub(crate) fn new(runtime: Handle) -> Tasks {
-        Tasks { runtime, tasks: Mutex::default() }
+        Tasks { runtime, made: AtomicUsize::new(0), tasks: Mutex::default() }
     }
 
     /// Makes a task. One that had its id is known no more.
     pub fn create(&self, script: Script) -> Arc<Task> {
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        let id = script.id.clone().unwrap_or_else(|| {
-            let mut numbers = tasks.len() + 1..;
-            numbers
-                .find_map(|number| Some(format!("task-{number}")).filter(|id| !tasks.contains_key(id)))
-                .expect("a number")
-        });
+        let number = self.made.fetch_add(1, Ordering::Relaxed) + 1;
+        let id = script.id.clone().unwrap_or_else(|| format!("task-{number}"));
         let (task, inbox) = Task::new(id.clone(), script);
         let task = Arc::new(task);
         self.runtime.spawn(agent::run(Arc::clone(&task), inbox));
-        tasks.insert(id, Arc::clone(&task));
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).insert(id, Arc::clone(&task));
         task
     }
 

@@ -26,7 +26,7 @@ const LONGEST_SCRIPT: usize = 64 << 20;
 
 /// Whether a path is the task stream's.
 pub(crate) fn is_ours(path: &str) -> bool {
-    path == STREAM || path == ROUNDS || path.starts_with(CONTROL)
+    matches!(path, STREAM | ROUNDS | CONTROL) || path.strip_prefix(CONTROL).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// What a request comes to.
@@ -77,7 +77,10 @@ where
         task.past_over().await;
         return ok(task.rounds(&query.page()?));
     }
-    let parts: Vec<&str> = path[1..].split('/').skip(2).collect();
+    let Some(rest) = path.strip_prefix(CONTROL) else {
+        return Err(refused(StatusCode::METHOD_NOT_ALLOWED, "only GET"));
+    };
+    let parts: Vec<&str> = rest.split('/').skip(1).collect();
     match (parts.as_slice(), request.method()) {
         ([], &Method::POST) => {
             let task = tasks.create(read::<_, Script>(request).await?);
@@ -145,8 +148,8 @@ struct Query(String);
 
 impl Query {
     fn get(&self, name: &str) -> Option<String> {
-        let fields = self.0.split('&').filter_map(|field| field.split_once('='));
-        let (_, value) = fields.into_iter().find(|(key, _)| *key == name)?;
+        let mut fields = self.0.split('&').filter_map(|field| field.split_once('='));
+        let (_, value) = fields.find(|(key, _)| *key == name)?;
         Some(percent_decode_str(value).decode_utf8_lossy().into_owned()).filter(|value| !value.is_empty())
     }
 

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::scene;
@@ -19,7 +19,7 @@ pub struct Script {
     /// What is played after each user input that opens a turn; the last also
     /// answers every later one. [`Step::End`] is understood at the end of each.
     pub turns: Vec<Vec<Step>>,
-    /// Inputs that were given, and answered, before anyone dials.
+    /// Inputs that were given, and answered, before anyone dials. Their turns wait for nobody.
     pub past: Vec<String>,
     /// Played after a cancel, before `task-ended`: an agent's late updates.
     pub on_cancel: Vec<Step>,
@@ -282,7 +282,7 @@ pub struct Cut {
     pub loss: Loss,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CutAt {
     Before,

@@ -78,11 +78,15 @@ impl Client {
     }
 
     async fn next(&mut self) -> Result<Message, End> {
-        let next = tokio::time::timeout(PATIENCE, self.0.next()).await.expect("a frame or an end");
-        match next {
-            Some(Ok(Message::Close(frame))) => Err(End::Closed(frame.expect("a code").code.into())),
-            Some(Ok(message)) => Ok(message),
-            _ => Err(End::Cut),
+        loop {
+            let next = tokio::time::timeout(PATIENCE, self.0.next()).await.expect("a frame or an end");
+            return match next {
+                // The library answers it.
+                Some(Ok(Message::Ping(_))) => continue,
+                Some(Ok(Message::Close(frame))) => Err(End::Closed(frame.expect("a code").code.into())),
+                Some(Ok(message)) => Ok(message),
+                _ => Err(End::Cut),
+            };
         }
     }
 
