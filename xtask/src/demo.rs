@@ -1,5 +1,5 @@
-//! `cargo xtask demo`: builds the package, serves the demo page, and keeps
-//! serving until it is interrupted.
+//! `cargo xtask demo`: builds the package, serves the demo page with a task
+//! stream for its live scene, and keeps serving until it is interrupted.
 
 use std::process::{Command, Stdio};
 

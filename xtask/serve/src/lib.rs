@@ -1,13 +1,16 @@
 //! The demo's web server: folders of files, served on 127.0.0.1 under URL
 //! prefixes. In goes a list of [`Mount`]s, out comes a [`Server`] that answers
 //! until it is dropped. A test can write one answer itself, as a [`Reply`].
+//! Beside the files, on the same port, stands a [task stream](task_stream).
 //!
 //! It promises the headers that the demo is meant to work under (a strict
 //! content security policy, cross-origin isolation, no caching), the MIME
 //! types that browsers insist on, and that no path leads out of a mounted folder.
 
+pub mod task_stream;
+
 use std::collections::HashMap;
-use std::convert::Infallible;
+use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Component, Path, PathBuf};
@@ -18,16 +21,22 @@ use std::time::Duration;
 use http_body_util::channel::{Channel, Sender};
 use http_body_util::{Either, Full};
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{
+    CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, SEC_WEBSOCKET_ACCEPT, UPGRADE,
+};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use percent_encoding::percent_decode_str;
+use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
+use task_stream::{Answer, Dial, Tasks};
+
 /// What a page may do. WebAssembly needs `'wasm-unsafe-eval'`; nothing inline
-/// is allowed. Pictures in a chat come from anywhere on the web.
+/// is allowed. Pictures in a chat come from anywhere on the web. `connect-src
+/// 'self'` takes in WebSockets of this port (Chrome 70, Firefox, Safari 15.4).
 pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; \
     script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data: https:; \
     connect-src 'self'; base-uri 'none'; form-action 'none'";
@@ -61,6 +70,7 @@ struct Site {
     headers: HeaderMap,
     /// By path: what the next request for it is answered with.
     replies: Mutex<HashMap<String, Response<Body>>>,
+    tasks: Tasks,
 }
 
 type Body = Either<Full<Bytes>, Channel<Bytes, io::Error>>;
@@ -112,7 +122,8 @@ impl Server {
         listener.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
-        let site = Arc::new(Site { mounts, headers, replies: Mutex::default() });
+        let tasks = Tasks::new(runtime.handle().clone());
+        let site = Arc::new(Site { mounts, headers, replies: Mutex::default(), tasks });
         let served = Arc::clone(&site);
         let thread = thread::spawn(move || runtime.block_on(serve(listener, served, stopped)));
         Ok(Server { port, site, stop: Some(stop), thread: Some(thread) })
@@ -138,6 +149,11 @@ impl Server {
     /// The address of the page, with the slash at its end.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}/", self.port)
+    }
+
+    /// The tasks of the task stream.
+    pub fn tasks(&self) -> &Tasks {
+        &self.site.tasks
     }
 
     /// Serves until the process ends.
@@ -172,16 +188,67 @@ async fn serve(listener: TcpListener, site: Arc<Site>, mut stopped: oneshot::Rec
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let site = Arc::clone(&site);
-        let service = service_fn(move |request: Request<hyper::body::Incoming>| {
-            let response = answer(&request, &site);
-            async { Ok::<_, Infallible>(response) }
-        });
-        tokio::spawn(async move {
-            let mut server = http1::Builder::new();
-            // A client that has gone needs no answer.
-            let _ = server.title_case_headers(true).serve_connection(TokioIo::new(stream), service).await;
-        });
+        tokio::spawn(connection(stream, Arc::clone(&site)));
+    }
+}
+
+/// What becomes of a connection when its HTTP is over.
+enum Afterwards {
+    Reset,
+    Line(Dial),
+}
+
+/// Answers what comes on one connection. A line of the task stream gets the TCP stream itself, to cut it where it
+/// likes: hence no upgrade by hyper, which hides it.
+async fn connection(stream: TcpStream, site: Arc<Site>) {
+    let afterwards = Arc::new(Mutex::new(None));
+    let told = Arc::clone(&afterwards);
+    let service = service_fn(move |request: Request<hyper::body::Incoming>| {
+        let (site, told) = (Arc::clone(&site), Arc::clone(&told));
+        Box::pin(async move {
+            if !task_stream::is_ours(request.uri().path()) {
+                return Ok(answer(&request, &site));
+            }
+            let (response, next) = task_answer(task_stream::answer(request, &site.tasks).await, &site);
+            *told.lock().unwrap_or_else(PoisonError::into_inner) = next;
+            response
+        })
+    });
+    let mut server = http1::Builder::new().title_case_headers(true).serve_connection(TokioIo::new(stream), service);
+    // A client that has gone needs no answer.
+    let _ = poll_fn(|context| server.poll_without_shutdown(context)).await;
+    let afterwards = afterwards.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let parts = server.into_parts();
+    let stream = parts.io.into_inner();
+    match afterwards {
+        Some(Afterwards::Line(dial)) => dial.run(stream, parts.read_buf).await,
+        Some(Afterwards::Reset) => {
+            let _ = stream.set_zero_linger();
+        }
+        None => {}
+    }
+}
+
+/// The task stream's answer as HTTP has it, and what comes after it. An error is a connection without an answer.
+fn task_answer(answer: Answer, site: &Site) -> (io::Result<Response<Body>>, Option<Afterwards>) {
+    let mut response = Response::new(Either::Left(Full::default()));
+    response.headers_mut().clone_from(&site.headers);
+    match answer {
+        Answer::Json(status, value) => {
+            *response.status_mut() = status;
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            *response.body_mut() = Either::Left(Full::new(Bytes::from(value.to_string())));
+            (Ok(response), None)
+        }
+        Answer::Upgrade(accept, dial) => {
+            *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+            let accept = HeaderValue::from_str(&accept).expect("base64");
+            response.headers_mut().insert(SEC_WEBSOCKET_ACCEPT, accept);
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+            response.headers_mut().insert(UPGRADE, HeaderValue::from_static("websocket"));
+            (Ok(response), Some(Afterwards::Line(dial)))
+        }
+        Answer::Reset => (Err(ErrorKind::ConnectionReset.into()), Some(Afterwards::Reset)),
     }
 }
 
