@@ -186,6 +186,8 @@ pub enum Chunk<'a> {
         /// What it is.
         value: &'a Raw,
     },
+    /// A turn begins: what a wire repeats of its latest turn begins here.
+    TurnStart,
     /// Whether the other side is at work, on wires that tell although nothing streams.
     AtWork(bool),
 }

@@ -149,6 +149,8 @@ pub struct Row {
     pub key: Option<Box<str>>,
     /// The row inside which this one is drawn.
     pub parent: Option<RowId>,
+    /// Its stream has lost its connection and waits for it: nothing of it shows a spinner.
+    pub is_paused: bool,
     /// Text from the wire or the user.
     pub text: Option<String>,
     /// The call that the row is.

@@ -59,6 +59,10 @@ pub(crate) struct Blocks {
     pub turns: Option<Box<Turns>>,
     /// The message ended since the turns were looked after.
     turn_over: bool,
+    /// The index of the first row of the latest turn.
+    turn_start: usize,
+    /// The connection is lost and waited for.
+    is_paused: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -235,7 +239,7 @@ impl Blocks {
         self.failed = false;
         self.replay = Some(0);
         self.gaps = 0;
-        self.named.restart();
+        self.named.restart(0);
         self.tagged.iter_mut().for_each(|tagged| tagged.restart());
         self.tagged_calls.clear();
         self.turn_over = false;
@@ -245,6 +249,34 @@ impl Blocks {
             (call.gaps, call.ended) = (0, false);
             call.unended = false;
             call.closed = false;
+        }
+    }
+
+    /// What comes now repeats the latest turn from its start.
+    pub fn restart_turn(&mut self) {
+        self.replay = Some(self.history.len());
+        self.named.restart(self.turn_start);
+    }
+
+    /// Whether the connection is lost and waited for.
+    pub fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
+    /// The connection is lost and waited for, or there again: states stay, and nothing shows that it moves meanwhile.
+    pub fn pause(&mut self, is_paused: bool, stage: &mut Stage<'_>) {
+        if std::mem::replace(&mut self.is_paused, is_paused) == is_paused {
+            return;
+        }
+        let rows = self.history.iter().map(|block| block.row).chain(self.named.rows());
+        for id in rows {
+            let moves = |row: &Row| !row.state.is_at_rest() || row.state == RowState::Pending || row.is_paused;
+            if stage.rows.get(id).is_some_and(moves) {
+                stage.rows.change(id, |row| {
+                    row.is_paused = is_paused;
+                    Changed::BUSY
+                });
+            }
         }
     }
 
@@ -348,6 +380,10 @@ impl Blocks {
             Chunk::BlockEnd { key, state } => self.end_block(key, state, stage),
             Chunk::Remove { key, .. } => self.take_away(key, stage),
             Chunk::RemoveAll => self.take_all_away(stage),
+            Chunk::TurnStart => {
+                self.turn_start = stage.rows.next_index();
+                Effect::None
+            }
             Chunk::AtWork(at_work) => {
                 let before = self.at_work.replace(at_work);
                 if before == Some(at_work) { Effect::None } else { Effect::Changed }

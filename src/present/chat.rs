@@ -529,6 +529,7 @@ impl ChatRows {
 
     /// The stream ended: only its counts are kept.
     fn close(&mut self, stream: StreamId, end: End) -> End {
+        self.with(stream.index(), |_, presenter| presenter.blocks.pause(false, &mut presenter.stage));
         let entry = &mut self.streams[stream.index()];
         entry.let_go();
         entry.end = Some(end);
@@ -606,6 +607,48 @@ impl ChatRows {
         if !self.live.contains(&stream.index()) {
             self.live.push(stream.index());
         }
+        self.show_activity();
+    }
+
+    /// The stream's connection broke and is there again: what comes now repeats the stream's latest turn from its start,
+    /// and leaves it as it was; what goes beyond it is new. False, and nothing is done, where the format has no turns or
+    /// the stream has ended: see [`ChatRows::restart`].
+    ///
+    /// ```
+    /// # use chatrows::{ChatRows, Format, Options};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// let stream = chat.stream(Format::TaskStream);
+    /// let text = |text: &str, time: u64| format!(r#"{{"type":"task-running","kind":"acp_event","timestamp":{time},"data":{{"type":"agent_message_chunk","text":"{text}"}}}}"#);
+    /// chat.push_message(stream, &text("Hel", 1));
+    /// assert!(chat.restart_turn(stream));
+    /// chat.push_message(stream, &text("Hel", 1));
+    /// chat.push_message(stream, &text("lo", 2));
+    /// assert_eq!(chat.rows().next().unwrap().text.as_deref(), Some("Hello"));
+    /// ```
+    pub fn restart_turn(&mut self, stream: StreamId) -> bool {
+        let lives = self.end(stream).is_none();
+        lives
+            && self.with(stream.index(), |input, presenter| {
+                let has_turns = input.restart_turn();
+                if has_turns {
+                    presenter.blocks.restart_turn();
+                }
+                has_turns
+            })
+    }
+
+    /// The stream's connection is lost and waited for, or there again: meanwhile its rows keep their states, and none
+    /// shows a spinner.
+    pub fn pause(&mut self, stream: StreamId, is_paused: bool) {
+        self.with(stream.index(), |_, presenter| presenter.blocks.pause(is_paused, &mut presenter.stage));
+        self.show_activity();
+    }
+
+    /// What went before all that the stream has shown, as JSON: an object or array of the frames of earlier turns, newest turn
+    /// first. Its rows stand before the others. Pages may follow each other; what overlaps is dropped. A page that
+    /// cannot be read is a fault.
+    pub fn load_history(&mut self, stream: StreamId, page: &(impl AsRef<[u8]> + ?Sized)) {
+        self.with(stream.index(), |input, presenter| input.history(page.as_ref(), presenter));
         self.show_activity();
     }
 
@@ -1083,8 +1126,10 @@ impl ChatRows {
     fn show_activity(&mut self) {
         let live = || self.live.iter().map(|index| &self.streams[*index]);
         let waits = |row: &Row| row.kind == RowKind::Retry && row.state == RowState::Running;
-        let state = if live().any(|stream| stream.blocks.open() > 0) {
+        let state = if live().any(|stream| stream.blocks.open() > 0 && !stream.blocks.is_paused()) {
             "streaming"
+        } else if live().any(|stream| stream.blocks.is_paused() && !stream.blocks.is_idle()) {
+            "stalled"
         } else if live().any(|stream| !stream.blocks.is_idle()) {
             if self.rows.iter().next_back().is_some_and(waits) { "retrying" } else { "waiting" }
         } else {

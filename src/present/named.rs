@@ -79,9 +79,10 @@ impl Named {
         self.rows.get(key).map(|named| named.row)
     }
 
-    /// What comes now is told from the start.
-    pub fn restart(&mut self) {
-        self.rows.iter_mut().for_each(|named| named.seen = 0);
+    /// What comes now is told from the start, of the rows from this index on.
+    pub fn restart(&mut self, from: usize) {
+        let again = self.rows.iter_mut().filter(|named| named.row.index() >= from);
+        again.for_each(|named| named.seen = 0);
     }
 
     /// Notes how much of a block is told now; answers how much was before.

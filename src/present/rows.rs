@@ -302,6 +302,11 @@ impl Rows {
         Some(slot)
     }
 
+    /// The index of the next row that is made.
+    pub fn next_index(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Changes properties of a row. `change` says which it touched; what ends up as it was is not shown.
     pub fn change(&mut self, id: RowId, change: impl FnOnce(&mut Row) -> Changed) -> Effect {
         let slot = self.slots.get_mut(id.index()).and_then(Option::as_deref_mut);
@@ -657,6 +662,7 @@ pub(crate) fn empty_row(id: RowId, kind: RowKind, state: RowState) -> Row {
         busy: false,
         key: None,
         parent: None,
+        is_paused: false,
         text: None,
         tool: None,
         bytes: None,
@@ -678,7 +684,8 @@ fn is_busy(row: &Row) -> bool {
             .any(|fact| row.facts.raw(*fact).is_some_and(|asked| !is_answered(asked)));
         row.tool.as_deref().is_some_and(|tool| tool.is_remote) && !asks
     };
-    matches!(row.state, RowState::Preparing | RowState::Running) || row.state == RowState::Pending && works()
+    let moves = matches!(row.state, RowState::Preparing | RowState::Running);
+    !row.is_paused && (moves || row.state == RowState::Pending && works())
 }
 
 impl Extent {

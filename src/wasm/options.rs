@@ -201,12 +201,12 @@ pub(super) fn stream_options(value: &JsValue, defaults: &Defaults) -> Result<(St
     let parent = parent.and_then(|parent| RowId::new(parent as u32));
     let tagged_tools = tagged_tools(&property(value, "taggedTools"))?.unwrap_or_else(|| defaults.tagged_tools.clone());
     let own = tools(value)?;
-    if own.is_some() && format == Format::Say {
-        return Err(type_error(
-            "the calls of \"say\" are run by the other side: answer them there, and leave onTool out",
-        ));
+    if own.is_some() && format.runs_elsewhere() {
+        let wrong =
+            ["the calls of \"", format.name(), "\" are run by the other side: answer them there, and leave onTool out"];
+        return Err(type_error(&wrong.concat()));
     }
-    let inherited = || defaults.tools.clone().filter(|_| format != Format::Say);
+    let inherited = || defaults.tools.clone().filter(|_| !format.runs_elsewhere());
     let (run_tools, tools) = own.or_else(inherited).unzip();
     Ok((StreamOptions { format, parent, tagged_tools, run_tools }, tools))
 }

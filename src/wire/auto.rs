@@ -1,6 +1,6 @@
 //! Telling formats apart: records are held until one fits exactly one format. From then on the stream has it.
 
-use super::{Format, acp, api_stream, openai_chat, say};
+use super::{Format, acp, api_stream, openai_chat, say, task_stream};
 use crate::json::Value;
 use crate::limits::Limits;
 
@@ -44,6 +44,7 @@ pub(super) fn fitting(record: Value<'_>) -> Option<Format> {
         (Format::Say, say::fits(record)),
         (Format::ApiStream, api_stream::fits(record)),
         (Format::Acp, acp::fits(record)),
+        (Format::TaskStream, task_stream::fits(record)),
     ];
     let mut fitting = fits.into_iter().filter(|(_, fits)| *fits).map(|(format, _)| format);
     fitting.next().filter(|_| fitting.next().is_none())

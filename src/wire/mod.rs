@@ -9,6 +9,7 @@ mod calls;
 mod openai_chat;
 mod say;
 mod sse;
+mod task_stream;
 mod template;
 mod values;
 
@@ -35,13 +36,16 @@ pub enum Format {
     ApiStream,
     /// The Agent Client Protocol: JSON-RPC records between an editor and an agent.
     Acp,
+    /// Task stream messages: an agent's task over a WebSocket.
+    TaskStream,
     /// Whichever of the others fits: records are held until one fits exactly one format, at most 16 of them or 64 KiB.
     Auto,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: &[Format] = &[Format::OpenAiChat, Format::Say, Format::ApiStream, Format::Acp, Format::Auto];
+    pub const ALL: &[Format] =
+        &[Format::OpenAiChat, Format::Say, Format::ApiStream, Format::Acp, Format::TaskStream, Format::Auto];
 
     /// The format's name in options.
     pub fn name(self) -> &'static str {
@@ -50,13 +54,14 @@ impl Format {
             Format::Say => "say",
             Format::ApiStream => "api-stream",
             Format::Acp => "acp",
+            Format::TaskStream => "task-stream",
             Format::Auto => "auto",
         }
     }
 
     /// Whether its calls are run by the other side, and never from here.
     pub fn runs_elsewhere(self) -> bool {
-        matches!(self, Format::Say | Format::Acp)
+        matches!(self, Format::Say | Format::Acp | Format::TaskStream)
     }
 
     /// The format of this name.
@@ -64,7 +69,7 @@ impl Format {
     /// ```
     /// use chatrows::Format;
     /// assert_eq!(Format::named("openai-chat"), Ok(Format::OpenAiChat));
-    /// let error = "unknown format x; the formats are: openai-chat, say, api-stream, acp, auto";
+    /// let error = "unknown format x; the formats are: openai-chat, say, api-stream, acp, task-stream, auto";
     /// assert_eq!(Format::named("x").unwrap_err(), error);
     /// ```
     ///
@@ -126,6 +131,14 @@ pub(crate) trait RecordDecoder {
     fn finish(&mut self, sink: &mut dyn ChunkSink);
     /// And that was its end: nothing broke it off. For a format without an end marker of its own.
     fn end(&mut self, _sink: &mut dyn ChunkSink) {}
+    /// What comes now repeats the latest turn from its start. False: the format has no turns.
+    fn restart_turn(&mut self) -> bool {
+        false
+    }
+    /// Reads a page of what went before all there is.
+    fn history(&mut self, _page: Value<'_>, _sink: &mut dyn ChunkSink) -> Outcome {
+        Outcome::Skipped
+    }
     /// What it has looked at beyond the bytes of its records, once each.
     fn work(&self) -> u64 {
         0
@@ -224,6 +237,7 @@ impl Decoders {
             Format::Say => Decoders::Plain(Box::new(say::Say::new(limits))),
             Format::ApiStream => Decoders::Plain(Box::new(api_stream::ApiStream::new(limits))),
             Format::Acp => Decoders::Plain(Box::new(acp::Acp::new(limits))),
+            Format::TaskStream => Decoders::Plain(Box::new(task_stream::TaskStream::new(limits))),
             Format::Auto => Decoders::Undecided(Box::new(Held::new(limits))),
         }
     }
@@ -308,6 +322,31 @@ impl Input {
         let reader = &mut self.reader;
         reader.count_bytes(json.len());
         reader.record(json, reader.offset, sink);
+        reader.offset += json.len() as u64;
+    }
+
+    /// What comes now repeats the latest turn from its start; half a record that was held is dropped. False: the format
+    /// has no turns.
+    pub fn restart_turn(&mut self) -> bool {
+        self.framing = Framing::Undecided { mark: 0 };
+        match &mut self.reader.decoder {
+            Decoders::Plain(decoder) => decoder.restart_turn(),
+            _ => false,
+        }
+    }
+
+    /// A page of what went before all there is: one record.
+    pub fn history(&mut self, json: &[u8], sink: &mut impl StreamSink) {
+        let reader = &mut self.reader;
+        reader.count_bytes(json.len());
+        let text = String::from_utf8_lossy(json);
+        reader.tally.work += json.len() as u64;
+        let outcome = match (reader.tape.read(&text), &mut reader.decoder) {
+            (Ok(record), Decoders::Plain(decoder)) => decoder.history(record.root(), sink),
+            (Ok(_), _) => Outcome::Skipped,
+            (Err(_), _) => Outcome::Faulted("json"),
+        };
+        reader.count(outcome, json, reader.offset, sink);
         reader.offset += json.len() as u64;
     }
 

@@ -197,7 +197,7 @@ impl Acp {
         let session = text(params.get("sessionId"));
         let key = match said(params, &["elicitationId"]) {
             Some(id) => self.key(0, 'e', &id),
-            None => self.place(),
+            None => self.place(RowKind::Question),
         };
         let properties = params.get("requestedSchema").get("properties");
         let question = Raw::written(|json| {
@@ -368,4 +368,60 @@ pub(crate) fn choose(asked: &Raw, chosen: &str) -> Raw {
             json.key("chosen").string(chosen);
         });
     })
+}
+
+impl Acp {
+    /// A task's own request for leave, for a call that is known or for what it says.
+    pub fn asked_leave(&mut self, data: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let Some(id) = said(data, &["id"]) else { return Effect::None };
+        let permission = Raw::written(|json| {
+            json.object(|json| {
+                json.key("request").string(&id);
+                json.key("options")
+                    .raw(r#"[{"id":"approved","kind":"allow_once"},{"id":"denied","kind":"reject_once"}]"#);
+            });
+        });
+        let call = said(data, &["tool_call_id"]).map(|call| self.call_key("", &call));
+        let request = Raw::written(|json| json.string(&id));
+        if let Some(key) = call.filter(|key| self.calls.get(key).is_some()) {
+            self.waiting.push(Waiting {
+                request: request.as_str().into(),
+                key: key.as_str().into(),
+                is_permission: true,
+            });
+            let mut news = News::default();
+            if let Some(call) = self.calls.get_mut(&key) {
+                call.ask(Some(permission), &mut news);
+            }
+            return self.tell_call(&key, news, sink);
+        }
+        let key = self.key(0, 'p', &id);
+        let ended = self.end_message("", RowState::Done, sink);
+        self.waiting.push(Waiting { request: request.as_str().into(), key: key.as_str().into(), is_permission: false });
+        let words = said(data, &["title", "tool"]).unwrap_or_default();
+        let facts = vec![(Fact::Permission, permission)];
+        ended.and(self.row("", &key, RowKind::Permission, RowState::Pending, facts, &words, sink))
+    }
+
+    /// What came of such a request.
+    pub fn left(&mut self, data: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let (id, outcome) = (data.get("id").raw(), text(data.get("outcome")));
+        let Some(place) = self.waiting.iter().position(|waiting| *waiting.request == *id) else { return Effect::None };
+        let Waiting { key, is_permission, .. } = self.waiting.swap_remove(place);
+        if is_permission {
+            let mut news = News::default();
+            if let Some(call) = self.calls.get_mut(&key) {
+                let asked =
+                    matches!(&*outcome, "approved" | "denied").then(|| Some(choose(call.permission()?, &outcome)));
+                call.ask(asked.flatten(), &mut news);
+            }
+            return self.tell_call(&key, news, sink);
+        }
+        let state = match &*outcome {
+            "timeout" => RowState::Expired,
+            "cancelled" => RowState::Cancelled,
+            _ => RowState::Done,
+        };
+        sink.chunk(Chunk::BlockState { key: &key, state })
+    }
 }

@@ -104,7 +104,7 @@ impl Acp {
         let key = match said(update, &["toolCallId", "tool_call_id"]) {
             Some(id) => self.call_key(session, &id),
             // Without an id each is a call of its own.
-            None if flat.is_some() => self.place(),
+            None if flat.is_some() => self.place(RowKind::Tool),
             None => return Err("tool-call-id"),
         };
         let known = self.calls.get(&key).is_some();
@@ -177,7 +177,7 @@ impl Acp {
 
     /// Tells what is new of a call.
     pub(super) fn tell_call(&mut self, key: &str, news: News, sink: &mut dyn ChunkSink) -> Effect {
-        let before = self.page.as_ref().map(|(_, before)| before.clone());
+        let before = self.before(key);
         self.calls.get_mut(key).map_or(Effect::None, |call| call.tell(before.as_deref(), news, sink))
     }
 

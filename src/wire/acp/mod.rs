@@ -4,7 +4,7 @@
 
 mod asks;
 mod calls;
-mod panels;
+pub(super) mod panels;
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use super::{Outcome, RecordDecoder, error_message};
 use crate::chunk::{Block, Chunk, ChunkSink, Effect};
 use crate::json::{JsonStr, JsonWriter, Raw, Value};
 use crate::limits::Limits;
-use crate::row::{Fact, RowKind, RowState, error, message, said};
+use crate::row::{Fact, PanelName, RowKind, RowState, error, message, said};
 use crate::sorted::{Keyed, Sorted};
 use asks::Waiting;
 use calls::Call;
@@ -34,12 +34,28 @@ pub(super) struct Acp {
     compacting: Option<Box<str>>,
     /// What the plan panel shows.
     plan: Option<Box<str>>,
-    /// Blocks without an identity so far.
-    places: u32,
-    /// What keys begin with, and the key of the block that all of it stands before: a page of the history has both.
-    page: Option<(u32, Box<str>)>,
+    /// All of that plan is done.
+    plan_done: bool,
+    places: Places,
+    /// A page of the history is read.
+    page: Option<Page>,
+    pages: u32,
+    /// The key of the first block there is.
+    first: Option<Box<str>>,
     at_work: Option<bool>,
     max_text: usize,
+}
+
+/// Blocks without an identity so far, by what they are: one that comes again is known by its place among its like.
+pub(super) type Places = [u32; 4];
+
+#[derive(Debug)]
+struct Page {
+    number: u32,
+    /// The key of the block that all of it stands before.
+    before: Option<Box<str>>,
+    /// The key of the first block of it.
+    first: Option<Box<str>>,
 }
 
 /// What is known of a session.
@@ -116,8 +132,11 @@ impl Acp {
             retry: None,
             compacting: None,
             plan: None,
-            places: 0,
+            plan_done: false,
+            places: Places::default(),
             page: None,
+            pages: 0,
+            first: None,
             at_work: None,
             max_text: limits.text_bytes,
         }
@@ -188,7 +207,7 @@ impl Acp {
         effect
     }
 
-    fn update(
+    pub fn update(
         &mut self,
         params: Value<'_>,
         update: Value<'_>,
@@ -201,7 +220,10 @@ impl Acp {
             "user_message_chunk" => self.say(&session, RowKind::User, update, sink),
             "agent_message_chunk" => self.say(&session, RowKind::Text, update, sink),
             "agent_thought_chunk" => self.say(&session, RowKind::Reasoning, update, sink),
-            "tool_call" | "tool_call_update" => return Some(self.patch_call(&session, update, sink)),
+            "tool_call" | "tool_call_update" => match self.patch_call(&session, update, sink) {
+                Ok(effect) => effect,
+                Err(reason) => return Some(Err(reason)),
+            },
             "notice" => self.notice(&session, update, sink),
             "compaction_update" | "compact_status" => self.compaction(&session, update, sink),
             "compaction_summary_chunk" => {
@@ -240,8 +262,8 @@ impl Acp {
     /// The key of a block: in which session it is, of what kind, and who.
     fn key(&self, session: usize, kind: char, id: &str) -> String {
         let mut key = String::new();
-        if let Some((page, _)) = &self.page {
-            key = [&page.to_string(), "h"].concat();
+        if let Some(page) = &self.page {
+            key = [&page.number.to_string(), "h"].concat();
         }
         key.push_str(&session.to_string());
         key.push(kind);
@@ -249,15 +271,76 @@ impl Acp {
         key
     }
 
-    /// The key of a block that is known by its place.
-    fn place(&mut self) -> String {
-        self.places += 1;
-        self.key(0, '#', &self.places.to_string())
+    /// The key of a block that is known by its place among those of its kind.
+    fn place(&mut self, kind: RowKind) -> String {
+        let (place, letter) = match kind {
+            RowKind::User => (0, "u"),
+            RowKind::Text => (1, "m"),
+            RowKind::Reasoning => (2, "r"),
+            _ => (3, "x"),
+        };
+        self.places[place] += 1;
+        self.key(0, '#', &[letter, &self.places[place].to_string()].concat())
     }
 
-    fn tell(&self, key: &str, block: &Block<'_>, sink: &mut dyn ChunkSink) -> Effect {
-        let before = self.page.as_ref().map(|(_, before)| &**before);
-        sink.chunk(Chunk::Block { key, before, block })
+    fn tell(&mut self, key: &str, block: &Block<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let before = self.before(key);
+        sink.chunk(Chunk::Block { key, before: before.as_deref(), block })
+    }
+
+    /// The key of the block that a new one stands before.
+    fn before(&mut self, key: &str) -> Option<Box<str>> {
+        match &mut self.page {
+            Some(page) => {
+                page.first.get_or_insert_with(|| key.into());
+                page.before.clone()
+            }
+            None => {
+                self.first.get_or_insert_with(|| key.into());
+                None
+            }
+        }
+    }
+
+    /// Reads a page of the history: it stands before all that is there, and is over.
+    pub fn page(&mut self, read: impl FnOnce(&mut Acp)) {
+        self.pages += 1;
+        self.page = Some(Page { number: self.pages, before: self.first.clone(), first: None });
+        let sessions = std::mem::take(&mut self.sessions);
+        let (open, waiting) = (std::mem::take(&mut self.open), std::mem::take(&mut self.waiting));
+        let (places, retry) = (std::mem::take(&mut self.places), self.retry.take());
+        read(self);
+        (self.sessions, self.open, self.waiting) = (sessions, open, waiting);
+        (self.places, self.retry) = (places, retry);
+        if let Some(first) = self.page.take().and_then(|page| page.first) {
+            self.first = Some(first);
+        }
+    }
+
+    /// What the user said.
+    pub fn user(&mut self, words: &str, files: &[Raw], sink: &mut dyn ChunkSink) -> Effect {
+        let key = self.place(RowKind::User);
+        let ended = self.end_messages(RowState::Done, sink);
+        let mut effect = ended.and(self.row("", &key, RowKind::User, RowState::Done, Vec::new(), words, sink));
+        for item in files {
+            effect = effect.and(sink.chunk(Chunk::BlockItem { key: &key, list: Fact::Files, item }));
+        }
+        effect
+    }
+
+    /// A turn begins: a plan that is done is of the one before.
+    pub fn begin_turn(&mut self, sink: &mut dyn ChunkSink) -> Effect {
+        let cleared = if std::mem::take(&mut self.plan_done) && self.page.is_none() {
+            sink.chunk(Chunk::Panel { panel: PanelName::Plan, name: "entries", value: &Raw::null() })
+        } else {
+            Effect::None
+        };
+        cleared.and(self.set_at_work(true, sink))
+    }
+
+    /// How many blocks of each kind there are that have no identity.
+    pub fn places(&self) -> Places {
+        self.places
     }
 
     fn set_at_work(&mut self, at_work: bool, sink: &mut dyn ChunkSink) -> Effect {
@@ -356,7 +439,7 @@ impl Acp {
         };
         let key: Box<str> = match id {
             Some(id) => self.key(number, letter, id),
-            None => self.place(),
+            None => self.place(kind),
         }
         .into();
         if id.is_some() && self.messages.get(&key).is_some() {
@@ -378,7 +461,7 @@ impl Acp {
     }
 
     /// A row that is no more than this, and does not go on.
-    fn aside(
+    pub fn aside(
         &mut self,
         session: &str,
         kind: RowKind,
@@ -387,7 +470,7 @@ impl Acp {
         text: &str,
         sink: &mut dyn ChunkSink,
     ) -> Effect {
-        let key = self.place();
+        let key = self.place(kind);
         let ended = self.end_message(session, RowState::Done, sink);
         ended.and(self.row(session, &key, kind, state, facts, text, sink))
     }
@@ -422,7 +505,7 @@ impl Acp {
             whole.extend(content_text(content));
             items.extend(media(content));
         }
-        let key = self.place();
+        let key = self.place(RowKind::User);
         let mut effect = ended.and(self.set_at_work(true, sink));
         if !whole.is_empty() || !items.is_empty() {
             effect = effect.and(self.row(&session, &key, RowKind::User, RowState::Done, Vec::new(), &whole, sink));
@@ -489,7 +572,7 @@ impl Acp {
         let key: Box<str> = match (said(update, &["compactionId"]), self.compacting.take()) {
             (Some(id), _) => self.key(0, 'c', &id).into(),
             (None, Some(key)) => key,
-            (None, None) => self.place().into(),
+            (None, None) => self.place(RowKind::Compaction).into(),
         };
         if state == RowState::Running {
             self.compacting = Some(key.clone());
@@ -518,7 +601,7 @@ impl Acp {
         }
         let key = match &self.retry {
             Some(key) => key.clone(),
-            None => self.place().into(),
+            None => self.place(RowKind::Retry).into(),
         };
         let ended = self.end_message(session, RowState::Done, sink);
         self.retry = Some(key.clone());
@@ -541,8 +624,9 @@ impl Acp {
     }
 
     /// What is to come repeats a turn, of which `places` blocks without an identity were before it.
-    pub fn restart_turn(&mut self, places: u32) {
+    pub fn restart_turn(&mut self, places: Places) {
         self.places = places;
+        (self.retry, self.compacting) = (None, None);
         self.sessions.iter_mut().for_each(|session| session.last = None);
     }
 }

@@ -95,6 +95,8 @@ impl Acp {
                 });
             })
         });
+        let all = || entries.into_iter().flat_map(Value::items);
+        self.plan_done = all().next().is_some() && all().all(|entry| text(entry.get("status")) == "completed");
         let words = said(plan, &["content", "uri"]).map(|words| word(&words));
         let shown = set(sink, PanelName::Plan, "entries", &list.unwrap_or_else(Raw::null));
         shown.and(set(sink, PanelName::Plan, "text", &words.unwrap_or_else(Raw::null)))

@@ -1,0 +1,279 @@
+//! Task stream messages: the frames of a WebSocket that carry a task's turns, with the events of the Agent Client
+//! Protocol inside. Turns are told apart, so that one that is repeated after a reconnect is known by its places.
+//! Facts: task-stream.md.
+
+use std::borrow::Cow;
+
+use super::acp::panels::tokens;
+use super::acp::{Acp, Places, TurnEnd, outcome};
+use super::{Outcome, RecordDecoder, error_message};
+use crate::chunk::{Chunk, ChunkSink, Effect};
+use crate::json::{JsonStr, Raw, Tape, Value};
+use crate::limits::{Limits, SEEN_FRAMES};
+use crate::link::{SeenFrames, decode_text};
+use crate::row::{Fact, PanelName, RowKind, RowState, error, list_of_one, message, said};
+
+#[derive(Debug)]
+pub(super) struct TaskStream {
+    acp: Acp,
+    seen: SeenFrames,
+    turn: Turn,
+    /// The places before the latest turn.
+    start: Places,
+    /// The time of the oldest frame, in ns.
+    oldest: u64,
+    nesting: usize,
+    values: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// None goes on.
+    Over,
+    /// The user has spoken.
+    Opened,
+    Started,
+    /// The latest one comes again.
+    Repeated,
+}
+
+type Read = Option<Result<Effect, &'static str>>;
+
+impl TaskStream {
+    pub fn new(limits: &Limits) -> Self {
+        TaskStream {
+            acp: Acp::new(limits),
+            seen: SeenFrames::new(SEEN_FRAMES),
+            turn: Turn::Over,
+            start: Places::default(),
+            oldest: u64::MAX,
+            nesting: limits.nesting,
+            values: limits.record_values,
+        }
+    }
+
+    fn frame(&mut self, frame: Value<'_>, sink: &mut dyn ChunkSink) -> Read {
+        let kind = said(frame, &["type", "event"])?;
+        let mut tape = Tape::with_caps(self.nesting, self.values);
+        let text = data_text(frame.get("data"));
+        let record = tape.read(&text);
+        let data = record.as_ref().map_or(Value::ABSENT, |record| record.root());
+        Some(Ok(match &*kind {
+            "user-input" => {
+                let opened = if self.turn == Turn::Over { self.open_turn(sink) } else { Effect::None };
+                if self.turn != Turn::Started {
+                    self.turn = Turn::Opened;
+                }
+                opened.and(self.user_input(data, &text, sink))
+            }
+            "user-cancel" => {
+                let ended = self.acp.end_turn(TurnEnd::Cancelled, sink);
+                ended.and(self.notice("task.cancelled", sink))
+            }
+            "task-started" => {
+                let opened = if self.turn == Turn::Over { self.open_turn(sink) } else { Effect::None };
+                self.turn = Turn::Started;
+                opened.and(self.acp.begin_turn(sink))
+            }
+            "task-running" | "task-event" if data.get("update").is_object() || said(frame, &["kind"]).is_some() => {
+                return self.running(&said(frame, &["kind"]).unwrap_or_default(), data, sink);
+            }
+            "task-ended" => {
+                let used = tokens(data.get("usage"), sink);
+                self.turn = Turn::Over;
+                used.and(self.acp.end_turn(TurnEnd::Failed, sink))
+            }
+            "task-error" | "error" => {
+                let goes_on = data.get("terminal").bool() == Some(false);
+                let words = match () {
+                    () if data.exists() && !data.is_null() => error_words(data),
+                    () => Cow::Borrowed(&*text),
+                };
+                let failed = vec![(Fact::Error, error(&words, None, None))];
+                let ended = if goes_on { Effect::None } else { self.acp.end_turn(TurnEnd::Failed, sink) };
+                ended.and(self.acp.aside("", RowKind::Error, RowState::Done, failed, "", sink))
+            }
+            "reply-question" => self.acp.questions_answered(data, sink),
+            "permission-req" => self.acp.asked_leave(data, sink),
+            "permission-resolved" => self.acp.left(data, sink),
+            "cursor" => {
+                let mut effect = Effect::None;
+                for (name, value) in [("cursor", data.get("cursor")), ("hasMore", data.get("has_more"))] {
+                    if value.exists() {
+                        let value = &Raw::written(|json| json.raw(value.raw()));
+                        effect = effect.and(sink.chunk(Chunk::Panel { panel: PanelName::Session, name, value }));
+                    }
+                }
+                effect
+            }
+            "ping"
+            | "task-running"
+            | "task-event"
+            | "file-change"
+            | "permission-resp"
+            | "auto-approve"
+            | "disable-auto-approve"
+            | "user-stop" => Effect::None,
+            _ => return None,
+        }))
+    }
+
+    /// An event of the agent's.
+    fn running(&mut self, kind: &str, data: Value<'_>, sink: &mut dyn ChunkSink) -> Read {
+        if kind == "acp_ask_user_question" {
+            return Some(self.acp.ask_questions(data, sink));
+        }
+        if !matches!(kind, "acp_event" | "") {
+            return None;
+        }
+        if !data.is_object() {
+            return Some(Err("data"));
+        }
+        if self.turn == Turn::Over {
+            // Nobody has said that it began.
+            self.open_turn(sink);
+            self.turn = Turn::Started;
+        }
+        let update = data.get("update");
+        self.acp.update(Value::ABSENT, if update.is_object() { update } else { data }, sink)
+    }
+
+    fn open_turn(&mut self, sink: &mut dyn ChunkSink) -> Effect {
+        self.start = self.acp.places();
+        sink.chunk(Chunk::TurnStart)
+    }
+
+    fn notice(&mut self, key: &str, sink: &mut dyn ChunkSink) -> Effect {
+        self.acp.aside("", RowKind::Notice, RowState::Done, vec![(Fact::Message, message(key, &[]))], "", sink)
+    }
+
+    /// What the user said: an object with the words in base64, or the words as they are.
+    fn user_input(&mut self, data: Value<'_>, plain: &str, sink: &mut dyn ChunkSink) -> Effect {
+        let content = data.get("content").str().map(JsonStr::text);
+        let is_plain = said(data, &["encoding"]).is_some_and(|encoding| encoding == "plaintext");
+        let words = match (&content, data.str()) {
+            (Some(content), _) if is_plain => content.clone(),
+            (Some(content), _) => decode_text(content).map_or_else(|| content.clone(), Cow::Owned),
+            (None, Some(text)) => text.text(),
+            (None, None) if data.is_object() => Cow::Borrowed(""),
+            (None, None) => Cow::Borrowed(plain),
+        };
+        let files: Vec<Raw> = data
+            .get("attachments")
+            .items()
+            .filter_map(|file| {
+                let (url, name) = (said(file, &["url"])?, said(file, &["filename", "name"]).unwrap_or_default());
+                Some(list_of_one(&[("url", &url), ("name", &name)]))
+            })
+            .collect();
+        self.acp.user(&words, &files, sink)
+    }
+
+    /// Whether the frame has not been seen.
+    fn is_new(&mut self, frame: Value<'_>) -> bool {
+        self.seen.is_new(frame)
+    }
+}
+
+impl RecordDecoder for TaskStream {
+    fn record(&mut self, value: Value<'_>, sink: &mut dyn ChunkSink) -> Outcome {
+        if !self.is_new(value) {
+            return Outcome::NoOp;
+        }
+        if let Some(time) = time(value) {
+            self.oldest = self.oldest.min(time);
+        }
+        let read = self.frame(value, sink);
+        outcome(read)
+    }
+
+    fn finish(&mut self, _sink: &mut dyn ChunkSink) {}
+
+    fn restart_turn(&mut self) -> bool {
+        self.seen = SeenFrames::new(SEEN_FRAMES);
+        self.acp.restart_turn(self.start);
+        self.turn = Turn::Repeated;
+        true
+    }
+
+    fn history(&mut self, page: Value<'_>, sink: &mut dyn ChunkSink) -> Outcome {
+        let chunks = [page, page.get("chunks"), page.get("data").get("chunks"), page.get("data"), page.get("rounds")];
+        let Some(chunks) = chunks.into_iter().find(|chunks| chunks.is_array()) else {
+            return Outcome::Faulted("history");
+        };
+        // Turns come newest first, and the frames of each in their order.
+        let mut frames: Vec<(u64, Value<'_>)> =
+            chunks.items().map(|frame| (time(frame).unwrap_or_default(), frame)).collect();
+        frames.retain(|(time, _)| *time < self.oldest);
+        frames.sort_by_key(|(time, _)| *time);
+        let Some((oldest, _)) = frames.first().copied() else { return Outcome::NoOp };
+        self.oldest = oldest;
+        let mut acp = std::mem::replace(&mut self.acp, Acp::new(&Limits::default()));
+        let (turn, start) = (self.turn, self.start);
+        let mut effect = Effect::None;
+        let mut unread = false;
+        acp.page(|acp| {
+            std::mem::swap(&mut self.acp, acp);
+            for (_, frame) in &frames {
+                match self.frame(*frame, &mut Past(sink)) {
+                    Some(Ok(done)) => effect = effect.and(done),
+                    Some(Err(_)) => unread = true,
+                    None => {}
+                }
+            }
+            effect = effect.and(self.acp.end_turn(TurnEnd::Failed, &mut Past(sink)));
+            std::mem::swap(&mut self.acp, acp);
+        });
+        self.acp = acp;
+        (self.turn, self.start) = (turn, start);
+        if unread { Outcome::Faulted("data") } else { outcome(Some(Ok(effect))) }
+    }
+}
+
+/// What the past tells of now is nothing.
+struct Past<'a>(&'a mut dyn ChunkSink);
+
+impl ChunkSink for Past<'_> {
+    fn chunk(&mut self, chunk: Chunk<'_>) -> Effect {
+        match chunk {
+            Chunk::TurnStart | Chunk::AtWork(_) | Chunk::Panel { .. } | Chunk::Usage(_) => Effect::None,
+            chunk => self.0.chunk(chunk),
+        }
+    }
+}
+
+/// Whether a record can only be of this format, as far as this format can tell.
+pub(super) fn fits(value: Value<'_>) -> bool {
+    let kind = said(value, &["type", "event"]).unwrap_or_default();
+    let is = ["user-input", "user-cancel", "reply-question", "cursor"].contains(&&*kind) || kind.starts_with("task-");
+    is && (value.get("data").exists() || value.get("timestamp").exists() || kind.starts_with("task-"))
+}
+
+/// The JSON text of a frame's data: an object in place, JSON text, or base64 of it; else the words themselves.
+fn data_text(data: Value<'_>) -> Cow<'_, str> {
+    let Some(text) = data.str() else { return Cow::Borrowed(data.raw()) };
+    let text = text.text();
+    if text.trim_ascii_start().starts_with(['{', '[', '"']) {
+        return text;
+    }
+    let shown = |text: &String| !text.chars().any(|c| c.is_control() && !c.is_whitespace());
+    decode_text(&text).filter(shown).map_or(text, Cow::Owned)
+}
+
+fn error_words(data: Value<'_>) -> Cow<'_, str> {
+    said(data, &["details"]).unwrap_or_else(|| error_message(data))
+}
+
+/// A frame's time in ns: which unit it is in shows in how large it is.
+fn time(frame: Value<'_>) -> Option<u64> {
+    let time = frame.get("timestamp");
+    let digits = time.number().map(Cow::Borrowed).or_else(|| time.str().map(JsonStr::text))?;
+    let whole: u64 = digits.split('.').next()?.parse().ok().filter(|time| *time > 0)?;
+    let unit = match whole {
+        100_000_000_000_000_000.. => 1,
+        100_000_000_000_000.. => 1_000,
+        100_000_000_000.. => 1_000_000,
+        _ => 1_000_000_000,
+    };
+    Some(whole.saturating_mul(unit))
+}
