@@ -38,6 +38,7 @@
 //! | `wire` | framing (`sse`, `values`), one file a format (`openai_chat`), and the shortcut of the hot path (`template`) |
 //! | `text` | calls written as tags ([`TaggedParser`], [`TaggedArgs`], [`TagCleaner`]), markers, byte labels |
 //! | `present` | blocks to rows (`blocks`), rows to ops (`rows`), panels, when to hand out (`schedule`), the chat (`chat`) |
+//! | `link` | when a task stream's client dials, what it sends, when it is over ([`TaskLink`]); it knows `json` only |
 //! | `wasm` | the classes that a page imports; their types are written in `types.ts` |
 //!
 //! `wire`, `json` and `text` know chunks; `present` knows chunks, rows and ops; nothing knows `wasm`.
@@ -51,6 +52,7 @@ mod chunk;
 mod fault;
 pub mod json;
 pub mod limits;
+mod link;
 mod op;
 mod present;
 mod row;
@@ -63,6 +65,10 @@ mod wire;
 pub use chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal, Usage};
 pub use fault::{Fault, Tally};
 pub use limits::Limits;
+pub use link::{
+    Action, Attachment, Backoff, Connection, DataForm, Heard, LinkEnd, LinkOptions, LinkState, MAX_ATTACHMENTS, Reply,
+    STOP_CODES, SeenFrames, TaskLink, TaskMode, TaskRequest, TooManyAttachments, UserInput, task_url,
+};
 pub use op::{AppendField, OpBuffer, Patch, RowOp, RowSink};
 pub use present::{
     Answer, Asked, BlockEnd, BlockNumber, Cadence, ChatRows, Driver, Due, End, Options, Outcome, RestoreError,

@@ -25,6 +25,10 @@ pub const ROWS: usize = 200_000;
 pub const SOURCES: usize = 100;
 /// Faults kept for inspection; all are counted.
 pub const FAULTS: usize = 100;
+/// Frames of a task stream that are remembered, so that one that comes again is known.
+pub const SEEN_FRAMES: usize = 2000;
+/// Answers to questions that a task stream's link remembers, so that none is given twice.
+pub const REPLIES: usize = 256;
 
 /// The caps of one chat.
 ///

@@ -1,0 +1,52 @@
+//! What the link reads in a frame's `data`: a question's id, and answers that are given without asking the user.
+
+use super::base64::decode_text;
+use super::request::Reply;
+use crate::json::{JsonWriter, Tape, Value};
+
+/// The JSON text of a frame's `data` in any of its forms: an object in place, JSON text in a string, or base64 of it.
+/// None where it is undecodable or absent. It need not be valid JSON.
+pub(super) fn data_text(data: Value<'_>) -> Option<String> {
+    let Some(text) = data.str() else { return data.is_object().then(|| data.raw().to_owned()) };
+    let text = text.text();
+    if text.trim_start().starts_with(['{', '[', '"']) { Some(text.into_owned()) } else { decode_text(&text) }
+}
+
+/// The question that an answer of these `data` was given to.
+pub(super) fn answered_id(data: Value<'_>) -> Option<Box<str>> {
+    let (text, mut tape) = (data_text(data)?, Tape::default());
+    let record = tape.read(&text).ok()?;
+    Some(record.root().get("request_id").str()?.text().into())
+}
+
+/// The answer to a question of these `data`: of each of its questions the first option, in an array where several may be
+/// chosen. A question without options is left out, for no words are put into the user's mouth. The question is known
+/// by `toolCall.toolCallId`, or by `request_id` or `id` at the top, or by nothing, which is `""`.
+pub(super) fn automatic(data: Value<'_>) -> Reply {
+    let (text, mut tape) = (data_text(data).unwrap_or_default(), Tape::default());
+    let record = tape.read(&text);
+    let data = record.as_ref().map_or(Value::ABSENT, |record| record.root());
+    let call = data.get("toolCall");
+    let ids = [call.get("toolCallId"), data.get("request_id"), data.get("id")];
+    let id = ids.into_iter().find_map(Value::str).map(|id| id.text()).unwrap_or_default();
+    let input = call.get("rawInput");
+    let asked = call.get("_meta").get("askUserQuestion");
+    let places = [input, asked, data].into_iter();
+    let questions = places.map(|place| place.get("questions")).find(|list| list.is_array()).unwrap_or(asked);
+    let mut json = JsonWriter::default();
+    json.object(|json| {
+        for question in questions.items() {
+            let option = question.get("options").at(0);
+            let label = option.get("label").str().or(option.str());
+            let (Some(name), Some(label)) = (question.get("question").str(), label) else { continue };
+            let several = [question.get("multiple"), question.get("multiSelect"), input.get("multiple")];
+            let json = json.key(&name.text());
+            if several.into_iter().find_map(Value::bool) == Some(true) {
+                json.array(|json| json.string(&label.text()));
+            } else {
+                json.string(&label.text());
+            }
+        }
+    });
+    Reply::written(&id, json)
+}
