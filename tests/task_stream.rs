@@ -350,7 +350,7 @@ fn leave_that_a_task_asks_for_waits_on_its_row() {
 /// The same frame in every way its data may be written, and by either name of its type.
 fn shapes(frame: &Value) -> Vec<Value> {
     let text = |data: &Value| {
-        let bytes = data.as_str().map(|text| support_decode(text));
+        let bytes = data.as_str().map(support_decode);
         bytes.map(|bytes| String::from_utf8(bytes).unwrap())
     };
     let mut shapes = vec![frame.clone()];
@@ -801,7 +801,6 @@ proptest! {
             at = next;
             if random.below(3) > 0 && at < frames.len() {
                 prop_assert!(cut.chat.restart_turn(cut.stream));
-                at = 0;
                 // Each time it gets further.
                 let far = next + random.below(frames.len() - next + 1);
                 push(&mut cut, &frames[..far]);
