@@ -2,14 +2,15 @@
 
 use super::base64::decode_text;
 use super::request::Reply;
-use crate::json::{JsonWriter, Tape, Value};
+use crate::json::{JsonWriter, Tape, Value, skip_space};
 
 /// The JSON text of a frame's `data` in any of its forms: an object in place, JSON text in a string, or base64 of it.
 /// None where it is undecodable or absent. It need not be valid JSON.
 pub(super) fn data_text(data: Value<'_>) -> Option<String> {
     let Some(text) = data.str() else { return data.is_object().then(|| data.raw().to_owned()) };
     let text = text.text();
-    if text.trim_start().starts_with(['{', '[', '"']) { Some(text.into_owned()) } else { decode_text(&text) }
+    let first = text.as_bytes().get(skip_space(text.as_bytes(), 0));
+    if matches!(first, Some(b'{' | b'[' | b'"')) { Some(text.into_owned()) } else { decode_text(&text) }
 }
 
 /// The question that an answer of these `data` was given to.

@@ -60,10 +60,12 @@ impl SeenFrames {
         let kind = if kind.exists() { kind } else { frame.get("event") };
         let parts = [kind, frame.get("kind"), frame.get("seq"), frame.get("timestamp"), frame.get("data")];
         // FNV-1a. No byte of UTF-8 is 0xff, so it tells where a part ends; what is absent is empty, and no value is.
-        let hash = parts.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, part| {
-            let bytes = part.raw().bytes().chain([0xff]);
-            bytes.fold(hash, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
-        });
+        let mut hash = 0xcbf2_9ce4_8422_2325;
+        let mut mix = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        for part in parts {
+            part.raw().bytes().for_each(&mut mix);
+            mix(0xff);
+        }
         self.insert(hash)
     }
 

@@ -141,6 +141,17 @@ enum Outgoing {
     Reply(Reply),
 }
 
+impl Outgoing {
+    /// To say both would say one thing twice, or two things of one question.
+    fn is_replaced_by(&self, other: &Outgoing) -> bool {
+        match (self, other) {
+            (Outgoing::Cancel, Outgoing::Cancel) | (Outgoing::Stop, Outgoing::Stop) => true,
+            (Outgoing::Reply(reply), Outgoing::Reply(other)) => reply.request_id == other.request_id,
+            _ => false,
+        }
+    }
+}
+
 /// What is known of an answer.
 #[derive(Debug)]
 struct Sent {
@@ -161,7 +172,10 @@ enum Arrival {
 impl TaskLink {
     /// Nothing is dialled before [`TaskLink::start`].
     pub fn new(mut options: LinkOptions) -> Self {
-        let outbox = options.input.take().map(Outgoing::Input).into_iter().collect();
+        let mut outbox = Vec::new();
+        if let Some(input) = options.input.take() {
+            outbox.push(Outgoing::Input(input));
+        }
         TaskLink {
             options,
             state: State::Idle,
@@ -286,7 +300,10 @@ impl TaskLink {
             State::Dialled | State::Open => self.silent_at(),
             State::Waiting { until, undecided } => (!undecided).then_some(until),
         };
-        next.into_iter().chain(self.deadline).min()
+        match (next, self.deadline) {
+            (Some(next), Some(deadline)) => Some(next.min(deadline)),
+            (next, deadline) => next.or(deadline),
+        }
     }
 
     /// The user says something. While no socket is open it waits for one. False after the end, where it is not taken.
@@ -304,13 +321,13 @@ impl TaskLink {
 
     /// The user gives up what runs. Asked for twice before it could be sent, it is sent once. False after the end.
     pub fn cancel(&mut self) -> bool {
-        self.outbox.iter().any(|waiting| matches!(waiting, Outgoing::Cancel)) || self.post(Outgoing::Cancel)
+        self.post(Outgoing::Cancel)
     }
 
     /// The user stops the task, which then ends by itself. Asked for twice before it could be sent, it is sent once.
     /// False after the end.
     pub fn stop(&mut self) -> bool {
-        self.outbox.iter().any(|waiting| matches!(waiting, Outgoing::Stop)) || self.post(Outgoing::Stop)
+        self.post(Outgoing::Stop)
     }
 
     /// The user answers a question. While it could not be sent a further answer to the same question takes its place;
@@ -323,13 +340,7 @@ impl TaskLink {
             }
             return unsure;
         }
-        let same =
-            |waiting: &&mut Outgoing| matches!(waiting, Outgoing::Reply(known) if known.request_id == reply.request_id);
-        match self.outbox.iter_mut().find(same) {
-            Some(waiting) => *waiting = Outgoing::Reply(reply),
-            None => return self.post(Outgoing::Reply(reply)),
-        }
-        true
+        self.post(Outgoing::Reply(reply))
     }
 
     /// Whether tools run without asking from now on.
@@ -409,7 +420,6 @@ impl TaskLink {
         }
         self.state = State::Ended { end, told: false };
         self.silent = false;
-        self.outbox.retain(|waiting| matches!(waiting, Outgoing::Input(_)));
         self.replies = Vec::new();
     }
 
@@ -496,11 +506,15 @@ impl TaskLink {
         self.replies.push(Sent { reply, arrival });
     }
 
+    #[inline(never)]
     fn post(&mut self, outgoing: Outgoing) -> bool {
         match self.state {
             State::Ended { .. } => return false,
             State::Open => self.deliver(outgoing),
-            _ => self.outbox.push(outgoing),
+            _ => match self.outbox.iter_mut().find(|waiting| waiting.is_replaced_by(&outgoing)) {
+                Some(waiting) => *waiting = outgoing,
+                None => self.outbox.push(outgoing),
+            },
         }
         true
     }
