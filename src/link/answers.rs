@@ -20,8 +20,8 @@ pub(super) fn answered_id(data: Value<'_>) -> Option<Box<str>> {
     Some(record.root().get("request_id").str()?.text().into())
 }
 
-/// The answer to a question of these `data`: of each of its questions the first option, in an array where several may be
-/// chosen. A question without options is left out, for no words are put into the user's mouth. The question is known
+/// The answer to a question of these `data`: of each of its questions the first option, in an array where several may
+/// be chosen. A question without options is left out, for no words are put into the user's mouth. The question is known
 /// by `toolCall.toolCallId`, or by `request_id` or `id` at the top, or by nothing, which is `""`.
 pub(super) fn automatic(data: Value<'_>) -> Reply {
     let (text, mut tape) = (data_text(data).unwrap_or_default(), Tape::default());

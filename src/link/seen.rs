@@ -8,12 +8,12 @@ use crate::json::Value;
 /// they are written, so that no digit of a timestamp in nanoseconds is rounded away. Frames are the same if all five
 /// are; the same time and data under another `seq` is another frame.
 ///
-/// A frame with neither a `seq` nor a `timestamp` (absent, null or 0, as in a ping) cannot be told from another that says the
-/// same, and is always new: what is really said twice is shown twice.
+/// A frame with neither a `seq` nor a `timestamp` (absent, null or 0, as in a ping) cannot be told from another that
+/// says the same, and is always new: what is really said twice is shown twice.
 ///
-/// Of a key 64 bits of hash are kept. That a new frame is taken for one of the 2,000 remembered has a chance of 1 in
-/// 9 × 10¹⁵; of a million frames one is lost in 1 of 9 × 10⁹ sessions. Whoever makes frames collide on purpose is the server
-/// itself, which could as well not send them.
+/// Of a key 64 bits of hash are kept. That a new frame is taken for one of the 2,000 remembered has a chance of 1 in 9
+/// × 10¹⁵; of a million frames one is lost in 1 of 9 × 10⁹ sessions. Whoever makes frames collide on purpose is the
+/// server itself, which could as well not send them.
 ///
 /// ```
 /// use chatrows::{SeenFrames, json::Tape, limits::SEEN_FRAMES};

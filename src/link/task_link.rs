@@ -24,8 +24,8 @@ pub enum Action {
     Send(String),
     /// Close the socket, open or opening, and forget it: nothing of it is reported from now on.
     Close,
-    /// A socket was lost. Find out whether it is worth dialling again, and call [`TaskLink::verdict`]; until then nothing
-    /// is dialled. A browser tells a page hardly ever why, but the page may know, or ask the server.
+    /// A socket was lost. Find out whether it is worth dialling again, and call [`TaskLink::verdict`]; until then
+    /// nothing is dialled. A browser tells a page hardly ever why, but the page may know, or ask the server.
     Classify {
         /// The close code: 1006 where nothing is known.
         code: u16,
@@ -54,8 +54,8 @@ pub enum Heard {
 /// The connection to one task.
 ///
 /// The owner of the socket calls a method for each thing that happens, then carries out [`TaskLink::actions`] at once,
-/// and calls [`TaskLink::tick`] when [`TaskLink::due`] says. Times are milliseconds of one clock that does not go back. An
-/// event that does not fit the state (of a socket that was closed, or after the end) changes nothing.
+/// and calls [`TaskLink::tick`] when [`TaskLink::due`] says. Times are milliseconds of one clock that does not go back.
+/// An event that does not fit the state (of a socket that was closed, or after the end) changes nothing.
 ///
 /// ```
 /// use chatrows::{Action, Heard, LinkEnd, LinkOptions, TaskLink, TaskMode, UserInput};
@@ -228,13 +228,13 @@ impl TaskLink {
 
     /// A text message came. Any message is a sign of life.
     ///
-    /// A ping is answered. `task-ended` ends the link, and so does `task-error` unless its data says `terminal: false`. A
-    /// question is answered where [`LinkOptions::auto_answer`] is set, each once. A `reply-question` says that an answer
-    /// arrived.
+    /// A ping is answered. `task-ended` ends the link, and so does `task-error` unless its data says `terminal: false`.
+    /// A question is answered where [`LinkOptions::auto_answer`] is set, each once. A `reply-question` says that an
+    /// answer arrived.
     ///
-    /// Answers that a lost connection may have swallowed are sent again when the replay is over and has not shown them. A
-    /// replay has no end of its own: it is taken for over at the first ping that something else came before, or at the
-    /// second. The server pings every 10 s.
+    /// Answers that a lost connection may have swallowed are sent again when the replay is over and has not shown them.
+    /// A replay has no end of its own: it is taken for over at the first ping that something else came before, or at
+    /// the second. The server pings every 10 s.
     pub fn frame(&mut self, text: &str, now: u64) -> Heard {
         if self.state != State::Open {
             return Heard::Late;
