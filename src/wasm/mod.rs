@@ -4,6 +4,7 @@
 #![expect(missing_docs, reason = "types.ts says what each method of the package does")]
 
 mod chat;
+mod conversion;
 mod options;
 mod out;
 mod pipe;
@@ -18,6 +19,7 @@ use wasm_bindgen::prelude::*;
 use crate::RowId;
 
 pub use chat::JsChatRows;
+pub use conversion::JsConversion;
 pub use preparing::{JsPreparingEmitter, marker, parse as parse_marker};
 pub use stream::JsChatStream;
 

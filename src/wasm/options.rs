@@ -42,7 +42,7 @@ pub(super) fn know(value: &JsValue, what: &str, names: &[&str]) -> Result<(), Js
     Ok(())
 }
 
-fn whole_number(value: &JsValue, name: &str, max: f64) -> Result<Option<f64>, JsValue> {
+pub(super) fn whole_number(value: &JsValue, name: &str, max: f64) -> Result<Option<f64>, JsValue> {
     match value.as_f64() {
         Some(number) if number >= 0.0 && number <= max && number.trunc() == number => Ok(Some(number)),
         None if value.is_undefined() => Ok(None),
@@ -50,7 +50,7 @@ fn whole_number(value: &JsValue, name: &str, max: f64) -> Result<Option<f64>, Js
     }
 }
 
-fn format(value: &JsValue) -> Result<Option<Format>, JsValue> {
+pub(super) fn format(value: &JsValue) -> Result<Option<Format>, JsValue> {
     string_property(value, "format")?.map(|name| Format::named(&name).map_err(|error| type_error(&error))).transpose()
 }
 
