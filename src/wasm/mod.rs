@@ -3,6 +3,7 @@
 
 #![expect(missing_docs, reason = "types.ts says what each method of the package does")]
 
+mod acp;
 mod chat;
 mod conversion;
 mod options;
@@ -18,6 +19,7 @@ use wasm_bindgen::prelude::*;
 
 use crate::RowId;
 
+pub use acp::{cancel as acp_cancelled, prompt as acp_prompted};
 pub use chat::JsChatRows;
 pub use conversion::JsConversion;
 pub use preparing::{JsPreparingEmitter, marker, parse as parse_marker};

@@ -401,6 +401,12 @@ export class ChatRows {
    * and after it has ended. `undefined` for any other row, and for what is no row's id.
    */
   args(rowId: number): unknown;
+  /**
+   * On streams of `acp`: the text of the line that answers what a row asks, or `undefined` where it asks nothing that this
+   * answers. `option`: the `id` of a permission's option; `answer` or `answers`: what the `answer` event carried;
+   * `"decline"`: the reader does not want to; `null`: nobody is going to answer, for the turn was cancelled.
+   */
+  acpReply(rowId: number, answer: { option: string } | { answer: unknown } | { answers: object } | "decline" | null): string | undefined;
   stats(): ChatStats;
   faults(): Fault[];
   /** Plain ops: first a reset and inserts, then each batch. Never called from inside a push. Returns the stop function. */
@@ -473,6 +479,14 @@ export class PreparingEmitter {
   readonly preparing: boolean;
   free(): void;
 }
+
+/**
+ * What an editor sends to an agent over the Agent Client Protocol, each the text of one line, its line end aside. Push it to
+ * the stream too (`stream.push(line + "\n")`): the rows then know what was asked and chosen.
+ */
+export function acpPrompt(id: number, sessionId: string, text: string): string;
+/** Requests for permission that wait are to be answered too: `chat.acpReply(row, null)`. */
+export function acpCancel(sessionId: string): string;
 
 /** The marker that announces a call; `undefined` for an empty name and for one with a NUL. */
 export function preparingMarker(name: string, bytes: number): string | undefined;
