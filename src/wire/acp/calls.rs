@@ -29,6 +29,8 @@ pub(super) struct Call {
     permission: Option<Raw>,
     /// What it asks the user: it is a question then.
     question: Option<Box<Question>>,
+    /// It is among those that the end of the turn ends.
+    is_open: bool,
     told: bool,
 }
 
@@ -124,10 +126,8 @@ impl Acp {
             // It went on, whoever allowed it.
             call.settle(&mut news);
         }
-        match (self.open.iter().position(|open| **open == *key), ended) {
-            (Some(place), true) => drop(self.open.swap_remove(place)),
-            (None, false) => self.open.push(key.as_str().into()),
-            _ => {}
+        if !ended && !std::mem::replace(&mut call.is_open, true) {
+            self.open.push(key.as_str().into());
         }
         let works = if known || state != RowState::Running { Effect::None } else { self.set_at_work(true, sink) };
         Ok(begun.and(works).and(self.tell_call(&key, news, sink)))
@@ -165,6 +165,7 @@ impl Acp {
             content: Content::default(),
             permission: None,
             question: None,
+            is_open: false,
             told: false,
         });
         ended
@@ -172,7 +173,9 @@ impl Acp {
 
     /// A call goes on until it is said to have ended, or its turn has.
     pub(super) fn open_call(&mut self, key: &str) {
-        self.open.push(key.into());
+        if self.calls.get_mut(key).is_some_and(|call| !std::mem::replace(&mut call.is_open, true)) {
+            self.open.push(key.into());
+        }
     }
 
     /// Tells what is new of a call.
@@ -193,8 +196,9 @@ impl Acp {
         block.known_as = Some([&*id].concat().into());
         block.facts.push((Fact::Work, word("subagent")));
         block.facts.extend(task.map(|task| (Fact::Title, word(&task))));
-        block.tool = Some(ToolBlock { name, is_remote: true, ..ToolBlock::default() });
-        self.session(&id).parent = Some(key.as_str().into());
+        block.tool = Some(ToolBlock { name, input_done: true, is_remote: true, ..ToolBlock::default() });
+        let spawned = self.session(&id);
+        (spawned.parent, spawned.is_running) = (Some(key.as_str().into()), true);
         ended.and(self.tell(&key, &block, sink))
     }
 
@@ -202,6 +206,7 @@ impl Acp {
         let Some(id) = said(update, &["subagentSessionId"]) else { return Effect::None };
         let key = self.key(0, 's', &id);
         let state = state_named(&text(update.get("state"))).unwrap_or(RowState::Running);
+        self.session(&id).is_running = state == RowState::Running;
         let ended = match state {
             RowState::Running => Effect::None,
             _ => self.end_message(&id, RowState::Done, sink),
@@ -397,6 +402,7 @@ impl Call {
 
     /// Nothing more comes.
     pub fn end(&mut self, state: RowState, sink: &mut dyn ChunkSink) -> Effect {
+        self.is_open = false;
         if self.is_over() {
             return Effect::None;
         }
