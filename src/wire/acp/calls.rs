@@ -32,6 +32,8 @@ pub(super) struct Call {
     /// It is among those that the end of the turn ends.
     is_open: bool,
     told: bool,
+    /// What it gave back was told as an error.
+    is_error: bool,
 }
 
 impl Keyed for Call {
@@ -65,6 +67,8 @@ struct Content {
     /// The items are nothing but this text.
     text: Option<String>,
     terminal: bool,
+    /// How the items were last told: see [`Call::view`].
+    view: (bool, bool),
 }
 
 #[derive(Debug)]
@@ -167,6 +171,7 @@ impl Acp {
             question: None,
             is_open: false,
             told: false,
+            is_error: false,
         });
         ended
     }
@@ -196,7 +201,7 @@ impl Acp {
         block.known_as = Some([&*id].concat().into());
         block.facts.push((Fact::Work, word("subagent")));
         block.facts.extend(task.map(|task| (Fact::Title, word(&task))));
-        block.tool = Some(ToolBlock { name, input_done: true, is_remote: true, ..ToolBlock::default() });
+        block.tool = Some(ToolBlock { name, is_remote: true, ..ToolBlock::default() });
         let spawned = self.session(&id);
         (spawned.parent, spawned.is_running) = (Some(key.as_str().into()), true);
         ended.and(self.tell(&key, &block, sink))
@@ -251,6 +256,14 @@ impl Call {
         }
         self.patch_content(update, news);
         self.patch_output(update, max, news);
+        let progress = update.get("progress");
+        if let Some(more) = said(progress, &["text", "data", "output", "message"]) {
+            self.append_output(&more, max, news);
+        }
+        let view = self.view();
+        if std::mem::replace(&mut self.content.view, view) != view {
+            news.fact(Fact::Content);
+        }
         if let Some(locations) = Some(update.get("locations")).filter(|locations| locations.is_array()) {
             let there = locations.items().filter(|place| said(*place, &["path"]).is_some());
             let places = list(there.map(|place| {
@@ -273,10 +286,6 @@ impl Call {
             let exit = Raw::written(|json| json.object(|json| json.key("exitCode").raw(code)));
             self.content.exit = Some(exit);
             news.fact(Fact::Meta);
-        }
-        let progress = update.get("progress");
-        if let Some(more) = said(progress, &["text", "data", "output", "message"]) {
-            self.append_output(&more, max, news);
         }
     }
 
@@ -357,9 +366,11 @@ impl Call {
         if raw.is_null() {
             return;
         }
-        // An image that shows is not told once more as text.
-        let shown =
-            |told: &Cow<'_, str>| self.content.images.as_ref().is_some_and(|images| images.as_str().contains(&**told));
+        // An image that shows is not told once more as text. What is far shorter than the images is none of them.
+        let shown = |told: &Cow<'_, str>| {
+            let images = self.content.images.as_ref().map_or("", Raw::as_str);
+            told.len() > images.len() / 16 && images.contains(&[",", told, "\""].concat())
+        };
         let told = output_text(raw).filter(|told| !shown(told));
         if !self.output.is_terminal
             && let Some(told) = &told
@@ -383,10 +394,6 @@ impl Call {
             self.output.text.push_str(more);
         }
         (self.output.said, news.output) = (true, true);
-        // It stands instead of the terminal.
-        if self.content.terminal && self.output.told == 0 {
-            news.fact(Fact::Content);
-        }
     }
 
     fn set_output(&mut self, whole: &str, news: &mut News) {
@@ -395,9 +402,6 @@ impl Call {
         self.output.text.truncate(same);
         self.output.text.push_str(whole.get(same..).unwrap_or_default());
         (self.output.said, news.output) = (true, true);
-        if self.content.text.is_some() || self.content.terminal {
-            news.fact(Fact::Content);
-        }
     }
 
     /// Nothing more comes.
@@ -475,7 +479,9 @@ impl Call {
 
     fn tell(&mut self, before: Option<&str>, news: News, sink: &mut dyn ChunkSink) -> Effect {
         let whole = !std::mem::replace(&mut self.told, true);
-        let more = whole || news.other || news.input || !news.facts.is_empty();
+        let is_error = self.state == RowState::Failed && self.output().is_some();
+        let turns = std::mem::replace(&mut self.is_error, is_error) != is_error;
+        let more = whole || turns || news.other || news.input || !news.facts.is_empty();
         if !more {
             let Some(output) = self.output().filter(|_| news.output) else {
                 return match news.state {
@@ -513,10 +519,10 @@ impl Call {
                 call_id: Some(&*self.id).filter(|id| !id.is_empty()),
                 input: Cow::Borrowed(input),
                 input_same: if whole || news.input { 0 } else { input.len() },
-                input_done: self.input.is_some() || self.state != RowState::Pending,
+                input_done: self.input.is_some(),
                 output,
                 output_same: if whole { 0 } else { self.output.told.min(told) },
-                is_error: self.state == RowState::Failed && output.is_some(),
+                is_error,
                 is_remote: true,
             });
         }
@@ -548,14 +554,21 @@ impl Call {
         [&*self.title, &*self.name, work, &*self.id].into_iter().find(|label| !label.is_empty()).unwrap_or_default()
     }
 
+    /// Whether the output stands instead of all items, and instead of a terminal.
+    fn view(&self) -> (bool, bool) {
+        let is_output = |text: &String| !self.output.said || *text == self.output.text;
+        let content = &self.content;
+        (content.text.as_ref().is_some_and(is_output), content.terminal && self.output.said)
+    }
+
     /// The content, without what the output shows already.
     fn items(&self) -> Option<Raw> {
         let content = &self.content;
-        let is_output = |text: &String| !self.output.said || *text == self.output.text;
-        if content.text.as_ref().is_some_and(is_output) {
+        let (all, terminal) = content.view;
+        if all {
             return content.patch.clone();
         }
-        let shown = content.items.iter().filter(|item| !(item.is_terminal && self.output.said));
+        let shown = content.items.iter().filter(|item| !(item.is_terminal && terminal));
         list(shown.map(|item| item.json.clone())).or_else(|| content.patch.clone())
     }
 }
