@@ -67,7 +67,7 @@ pub use fault::{Fault, Tally};
 pub use limits::Limits;
 pub use link::{
     Action, Attachment, Backoff, Connection, DataForm, Heard, LinkEnd, LinkOptions, LinkState, MAX_ATTACHMENTS, Reply,
-    STOP_CODES, SeenFrames, TaskLink, TaskMode, TaskRequest, TooManyAttachments, UserInput, task_url,
+    STOP_CODES, SeenFrames, TaskEvents, TaskLink, TaskMode, TaskRequest, TooManyAttachments, UserInput, task_url,
 };
 pub use op::{AppendField, OpBuffer, Patch, RowOp, RowSink};
 pub use present::{
