@@ -79,7 +79,7 @@ pub use row::{Changed, Fact, Facts, FieldNews, Panel, PanelName, PathStep, Row, 
 pub use text::{CleanSink, Grammar, TagCleaner, TaggedArgs, TaggedParser, TaggedSink, Thoughts};
 pub use text::{PREPARING_INTERVAL_MILLIS, PreparingEmitter, byte_label, parse_preparing_marker, preparing_marker};
 #[cfg(target_arch = "wasm32")]
-pub use wasm::{JsChatRows, JsChatStream, JsPreparingEmitter, marker, parse_marker};
+pub use wasm::{JsChatRows, JsChatStream, JsPreparingEmitter, JsTaskStreamClient, marker, parse_marker};
 pub use wire::Format;
 
 #[cfg(target_arch = "wasm32")]
