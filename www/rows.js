@@ -1130,7 +1130,7 @@ const array = (value) => (Array.isArray(value) ? value : []);
 /** How each panel is drawn: what goes into its element, or nothing where there is nothing to show. */
 const DRAWN = {
   session: ({ title }) => title && [make("strong", "", make("bdi", "", title))],
-  connection: ({ state, ...params }, words) => state && [words.say(make("span", ""), `connection.${state}`, params)],
+  connection: ({ state, reason = state, ...params }, words) => state && [words.say(make("span", ""), `connection.${reason}`, params)],
   mode: ({ current, name, available }, words) => {
     const mode = name ?? array(available).find(({ id }) => id === current)?.name ?? current;
     return mode && [words.say(make("span", ""), "mode.current", { mode })];
