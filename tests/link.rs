@@ -1,5 +1,5 @@
-//! The connection to a task (task-stream.md, sections 1, 2.3, 2.6, 2.7, 3.1, 3.3, 3.5): what is dialled, sent and shown,
-//! and when, on a clock of the test's own; then every order of a few events.
+//! The connection to a task (task-stream.md, sections 1, 2.3, 2.6, 2.7, 3.1, 3.3, 3.5): what is dialled, sent and
+//! shown, and when, on a clock of the test's own; then every order of a few events.
 
 #![cfg(not(target_arch = "wasm32"))]
 

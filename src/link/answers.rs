@@ -2,14 +2,15 @@
 
 use super::base64::decode_text;
 use super::request::Reply;
-use crate::json::{JsonWriter, Tape, Value};
+use crate::json::{JsonWriter, Tape, Value, skip_space};
 
 /// The JSON text of a frame's `data` in any of its forms: an object in place, JSON text in a string, or base64 of it.
 /// None where it is undecodable or absent. It need not be valid JSON.
 pub(super) fn data_text(data: Value<'_>) -> Option<String> {
     let Some(text) = data.str() else { return data.is_object().then(|| data.raw().to_owned()) };
     let text = text.text();
-    if text.trim_start().starts_with(['{', '[', '"']) { Some(text.into_owned()) } else { decode_text(&text) }
+    let first = text.as_bytes().get(skip_space(text.as_bytes(), 0));
+    if matches!(first, Some(b'{' | b'[' | b'"')) { Some(text.into_owned()) } else { decode_text(&text) }
 }
 
 /// The question that an answer of these `data` was given to.
@@ -19,8 +20,8 @@ pub(super) fn answered_id(data: Value<'_>) -> Option<Box<str>> {
     Some(record.root().get("request_id").str()?.text().into())
 }
 
-/// The answer to a question of these `data`: of each of its questions the first option, in an array where several may be
-/// chosen. A question without options is left out, for no words are put into the user's mouth. The question is known
+/// The answer to a question of these `data`: of each of its questions the first option, in an array where several may
+/// be chosen. A question without options is left out, for no words are put into the user's mouth. The question is known
 /// by `toolCall.toolCallId`, or by `request_id` or `id` at the top, or by nothing, which is `""`.
 pub(super) fn automatic(data: Value<'_>) -> Reply {
     let (text, mut tape) = (data_text(data).unwrap_or_default(), Tape::default());

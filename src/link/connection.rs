@@ -71,9 +71,11 @@ impl LinkState {
 /// use chatrows::{LinkOptions, TaskLink, TaskMode};
 /// let mut link = TaskLink::new(LinkOptions::new("wss://ide.example", "7", TaskMode::Attach));
 /// link.start(1_000);
-/// assert_eq!(link.connection().to_json(), r#"{"state":"connecting","attempt":1,"retryAt":null,"code":null,"reason":null}"#);
+/// let shown = r#"{"state":"connecting","attempt":1,"retryAt":null,"code":null,"reason":null}"#;
+/// assert_eq!(link.connection().to_json(), shown);
 /// link.closed(1006, 1_200);
-/// assert_eq!(link.connection().to_json(), r#"{"state":"retrying","attempt":2,"retryAt":1700,"code":1006,"reason":null}"#);
+/// let shown = r#"{"state":"retrying","attempt":2,"retryAt":1700,"code":1006,"reason":null}"#;
+/// assert_eq!(link.connection().to_json(), shown);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Connection {

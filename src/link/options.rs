@@ -28,8 +28,8 @@ impl TaskMode {
 /// status of a refused handshake reports it as 4000 more.
 ///
 /// Not among them: 1000 and 1001, for a task that goes on says its end by `task-ended` and by nothing else, and servers
-/// close so when they restart; 1005, 1006 and 1015, which only say that nothing is known; 1009, for what was too long is not
-/// sent again; 1011 to 1014, which pass.
+/// close so when they restart; 1005, 1006 and 1015, which only say that nothing is known; 1009, for what was too long
+/// is not sent again; 1011 to 1014, which pass.
 pub const STOP_CODES: &[u16] = &[1002, 1003, 1007, 1008, 1010, 4400, 4401, 4403, 4404, 4410];
 
 /// What a link is told once. Times are milliseconds; a time or a number of 0 is none.
@@ -58,8 +58,8 @@ pub struct LinkOptions {
     pub max_dials: u32,
     /// How long the task may take from [`TaskLink::start`](crate::TaskLink::start) on, connected or not: 10 minutes.
     pub timeout: u64,
-    /// How long a socket may be silent before the panel says so: 30 s, three of the server's pings. A dial that does not
-    /// open is silent too.
+    /// How long a socket may be silent before the panel says so: 30 s, three of the server's pings. A dial that does
+    /// not open is silent too.
     pub silence: u64,
     /// A silent socket is taken for lost, and dialled again.
     pub drop_silent: bool,

@@ -8,12 +8,12 @@ use crate::json::Value;
 /// they are written, so that no digit of a timestamp in nanoseconds is rounded away. Frames are the same if all five
 /// are; the same time and data under another `seq` is another frame.
 ///
-/// A frame with neither a `seq` nor a `timestamp` (absent, null or 0, as in a ping) cannot be told from another that says the
-/// same, and is always new: what is really said twice is shown twice.
+/// A frame with neither a `seq` nor a `timestamp` (absent, null or 0, as in a ping) cannot be told from another that
+/// says the same, and is always new: what is really said twice is shown twice.
 ///
-/// Of a key 64 bits of hash are kept. That a new frame is taken for one of the 2,000 remembered has a chance of 1 in
-/// 9 × 10¹⁵; of a million frames one is lost in 1 of 9 × 10⁹ sessions. Whoever makes frames collide on purpose is the server
-/// itself, which could as well not send them.
+/// Of a key 64 bits of hash are kept. That a new frame is taken for one of the 2,000 remembered has a chance of 1 in 9
+/// × 10¹⁵; of a million frames one is lost in 1 of 9 × 10⁹ sessions. Whoever makes frames collide on purpose is the
+/// server itself, which could as well not send them.
 ///
 /// ```
 /// use chatrows::{SeenFrames, json::Tape, limits::SEEN_FRAMES};
@@ -60,10 +60,12 @@ impl SeenFrames {
         let kind = if kind.exists() { kind } else { frame.get("event") };
         let parts = [kind, frame.get("kind"), frame.get("seq"), frame.get("timestamp"), frame.get("data")];
         // FNV-1a. No byte of UTF-8 is 0xff, so it tells where a part ends; what is absent is empty, and no value is.
-        let hash = parts.into_iter().fold(0xcbf2_9ce4_8422_2325, |hash, part| {
-            let bytes = part.raw().bytes().chain([0xff]);
-            bytes.fold(hash, |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
-        });
+        let mut hash = 0xcbf2_9ce4_8422_2325;
+        let mut mix = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        for part in parts {
+            part.raw().bytes().for_each(&mut mix);
+            mix(0xff);
+        }
         self.insert(hash)
     }
 

@@ -24,8 +24,8 @@ pub enum Action {
     Send(String),
     /// Close the socket, open or opening, and forget it: nothing of it is reported from now on.
     Close,
-    /// A socket was lost. Find out whether it is worth dialling again, and call [`TaskLink::verdict`]; until then nothing
-    /// is dialled. A browser tells a page hardly ever why, but the page may know, or ask the server.
+    /// A socket was lost. Find out whether it is worth dialling again, and call [`TaskLink::verdict`]; until then
+    /// nothing is dialled. A browser tells a page hardly ever why, but the page may know, or ask the server.
     Classify {
         /// The close code: 1006 where nothing is known.
         code: u16,
@@ -54,8 +54,8 @@ pub enum Heard {
 /// The connection to one task.
 ///
 /// The owner of the socket calls a method for each thing that happens, then carries out [`TaskLink::actions`] at once,
-/// and calls [`TaskLink::tick`] when [`TaskLink::due`] says. Times are milliseconds of one clock that does not go back. An
-/// event that does not fit the state (of a socket that was closed, or after the end) changes nothing.
+/// and calls [`TaskLink::tick`] when [`TaskLink::due`] says. Times are milliseconds of one clock that does not go back.
+/// An event that does not fit the state (of a socket that was closed, or after the end) changes nothing.
 ///
 /// ```
 /// use chatrows::{Action, Heard, LinkEnd, LinkOptions, TaskLink, TaskMode, UserInput};
@@ -141,6 +141,17 @@ enum Outgoing {
     Reply(Reply),
 }
 
+impl Outgoing {
+    /// To say both would say one thing twice, or two things of one question.
+    fn is_replaced_by(&self, other: &Outgoing) -> bool {
+        match (self, other) {
+            (Outgoing::Cancel, Outgoing::Cancel) | (Outgoing::Stop, Outgoing::Stop) => true,
+            (Outgoing::Reply(reply), Outgoing::Reply(other)) => reply.request_id == other.request_id,
+            _ => false,
+        }
+    }
+}
+
 /// What is known of an answer.
 #[derive(Debug)]
 struct Sent {
@@ -161,7 +172,10 @@ enum Arrival {
 impl TaskLink {
     /// Nothing is dialled before [`TaskLink::start`].
     pub fn new(mut options: LinkOptions) -> Self {
-        let outbox = options.input.take().map(Outgoing::Input).into_iter().collect();
+        let mut outbox = Vec::new();
+        if let Some(input) = options.input.take() {
+            outbox.push(Outgoing::Input(input));
+        }
         TaskLink {
             options,
             state: State::Idle,
@@ -214,13 +228,13 @@ impl TaskLink {
 
     /// A text message came. Any message is a sign of life.
     ///
-    /// A ping is answered. `task-ended` ends the link, and so does `task-error` unless its data says `terminal: false`. A
-    /// question is answered where [`LinkOptions::auto_answer`] is set, each once. A `reply-question` says that an answer
-    /// arrived.
+    /// A ping is answered. `task-ended` ends the link, and so does `task-error` unless its data says `terminal: false`.
+    /// A question is answered where [`LinkOptions::auto_answer`] is set, each once. A `reply-question` says that an
+    /// answer arrived.
     ///
-    /// Answers that a lost connection may have swallowed are sent again when the replay is over and has not shown them. A
-    /// replay has no end of its own: it is taken for over at the first ping that something else came before, or at the
-    /// second. The server pings every 10 s.
+    /// Answers that a lost connection may have swallowed are sent again when the replay is over and has not shown them.
+    /// A replay has no end of its own: it is taken for over at the first ping that something else came before, or at
+    /// the second. The server pings every 10 s.
     pub fn frame(&mut self, text: &str, now: u64) -> Heard {
         if self.state != State::Open {
             return Heard::Late;
@@ -286,7 +300,10 @@ impl TaskLink {
             State::Dialled | State::Open => self.silent_at(),
             State::Waiting { until, undecided } => (!undecided).then_some(until),
         };
-        next.into_iter().chain(self.deadline).min()
+        match (next, self.deadline) {
+            (Some(next), Some(deadline)) => Some(next.min(deadline)),
+            (next, deadline) => next.or(deadline),
+        }
     }
 
     /// The user says something. While no socket is open it waits for one. False after the end, where it is not taken.
@@ -304,13 +321,13 @@ impl TaskLink {
 
     /// The user gives up what runs. Asked for twice before it could be sent, it is sent once. False after the end.
     pub fn cancel(&mut self) -> bool {
-        self.outbox.iter().any(|waiting| matches!(waiting, Outgoing::Cancel)) || self.post(Outgoing::Cancel)
+        self.post(Outgoing::Cancel)
     }
 
     /// The user stops the task, which then ends by itself. Asked for twice before it could be sent, it is sent once.
     /// False after the end.
     pub fn stop(&mut self) -> bool {
-        self.outbox.iter().any(|waiting| matches!(waiting, Outgoing::Stop)) || self.post(Outgoing::Stop)
+        self.post(Outgoing::Stop)
     }
 
     /// The user answers a question. While it could not be sent a further answer to the same question takes its place;
@@ -323,13 +340,7 @@ impl TaskLink {
             }
             return unsure;
         }
-        let same =
-            |waiting: &&mut Outgoing| matches!(waiting, Outgoing::Reply(known) if known.request_id == reply.request_id);
-        match self.outbox.iter_mut().find(same) {
-            Some(waiting) => *waiting = Outgoing::Reply(reply),
-            None => return self.post(Outgoing::Reply(reply)),
-        }
-        true
+        self.post(Outgoing::Reply(reply))
     }
 
     /// Whether tools run without asking from now on.
@@ -409,7 +420,6 @@ impl TaskLink {
         }
         self.state = State::Ended { end, told: false };
         self.silent = false;
-        self.outbox.retain(|waiting| matches!(waiting, Outgoing::Input(_)));
         self.replies = Vec::new();
     }
 
@@ -496,11 +506,15 @@ impl TaskLink {
         self.replies.push(Sent { reply, arrival });
     }
 
+    #[inline(never)]
     fn post(&mut self, outgoing: Outgoing) -> bool {
         match self.state {
             State::Ended { .. } => return false,
             State::Open => self.deliver(outgoing),
-            _ => self.outbox.push(outgoing),
+            _ => match self.outbox.iter_mut().find(|waiting| waiting.is_replaced_by(&outgoing)) {
+                Some(waiting) => *waiting = outgoing,
+                None => self.outbox.push(outgoing),
+            },
         }
         true
     }

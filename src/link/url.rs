@@ -17,40 +17,44 @@ const PATH: &str = "/api/v1/users/tasks/stream";
 /// assert_eq!(url, "ws://localhost:80/stream?team=a&id=7&mode=attach");
 /// ```
 pub fn task_url(base: &str, id: &str, mode: TaskMode) -> String {
-    let base = base.split('#').next().unwrap_or_default();
-    let (place, query) = base.split_once('?').unwrap_or((base, ""));
+    let (place, query) = cut(cut(base, b'#').0, b'?');
     let mut url = String::new();
     let rest = match place.split_once("://") {
         Some((scheme, rest)) => {
-            let scheme = match () {
+            url.push_str(match () {
                 () if scheme.eq_ignore_ascii_case("https") => "wss",
                 () if scheme.eq_ignore_ascii_case("http") => "ws",
                 () => scheme,
-            };
-            url.push_str(scheme);
+            });
             url.push_str("://");
             rest
         }
         None => place,
     };
-    match rest.split_once('/') {
-        None | Some((_, "")) => {
-            url.push_str(rest.trim_end_matches('/'));
-            url.push_str(PATH);
-        }
-        Some(_) => url.push_str(rest),
-    }
+    let (host, path) = cut(rest, b'/');
+    url.push_str(if path.is_empty() { host } else { rest });
+    url.push_str(if path.is_empty() { PATH } else { "" });
     url.push_str("?");
-    let ours = |pair: &&str| !matches!(pair.split('=').next(), Some("id" | "mode" | ""));
-    for pair in query.split('&').filter(ours) {
-        url.push_str(pair);
-        url.push_str("&");
+    let (mut pair, mut query) = cut(query, b'&');
+    while !(pair.is_empty() && query.is_empty()) {
+        if !matches!(cut(pair, b'=').0, "id" | "mode" | "") {
+            url.push_str(pair);
+            url.push_str("&");
+        }
+        (pair, query) = cut(query, b'&');
     }
     url.push_str("id=");
     percent_encode(id, &mut url);
     url.push_str("&mode=");
     url.push_str(mode.name());
     url
+}
+
+/// What stands before the first `mark`, an ASCII character, and what after it.
+#[inline(never)]
+fn cut(text: &str, mark: u8) -> (&str, &str) {
+    let at = memchr::memchr(mark, text.as_bytes()).unwrap_or(text.len());
+    (text.get(..at).unwrap_or_default(), text.get(at + 1..).unwrap_or_default())
 }
 
 /// Appends `text` with all but the unreserved characters of RFC 3986 encoded.

@@ -271,7 +271,10 @@ impl Blocks {
         let parent = block.parent.and_then(|key| self.named.get(key)).or(self.parent());
         let now = stage.now;
         // `set_state` makes it what it is, so that what is open is known.
-        let state = if block.state == RowState::Done { RowState::Pending } else { RowState::Done };
+        let state = match block.state {
+            RowState::Interrupted => RowState::Pending,
+            _ => RowState::Interrupted,
+        };
         let added = stage.rows.add_before(before, block.kind, state, &mut |row| {
             row.parent = parent;
             row.started_at = Some(now);

@@ -20,6 +20,27 @@ pub(super) struct Waiting {
     is_permission: bool,
 }
 
+/// An answer that came before its question.
+#[derive(Debug)]
+pub(super) struct Early {
+    key: String,
+    answers: String,
+    cancelled: bool,
+}
+
+/// Answers without a question that are kept.
+const EARLY: usize = 100;
+
+impl Early {
+    fn apply(&self, call: &mut Call, news: &mut News) {
+        let mut tape = Tape::default();
+        if let Ok(answers) = tape.read(&self.answers) {
+            call.question(news).answer(answers.root());
+        }
+        call.end_question(if self.cancelled { RowState::Cancelled } else { RowState::Done }, news);
+    }
+}
+
 /// What is asked in one row.
 #[derive(Debug, Default)]
 pub(super) struct Question {
@@ -281,7 +302,7 @@ impl Acp {
         let questions = questions.into_iter().find(|questions| questions.is_array());
         let key = self.call_key("", &id);
         let known = self.calls.get(&key).is_some();
-        let begun = if known { Effect::None } else { self.begin_call("", &key, source, &id, sink) };
+        let begun = self.begin_call("", &key, source, &id, sink);
         let mut news = News::default();
         if let Some(call) = self.calls.get_mut(&key) {
             let multiple = [input.get("multiple"), source.get("multiple")].iter().find_map(|flag| flag.bool());
@@ -290,6 +311,9 @@ impl Acp {
                 Some(questions) => question.ask(&id, questions, multiple),
                 // One question, as it stands.
                 None => question.ask_one(&id, source, multiple),
+            }
+            if let Some(place) = self.early.iter().position(|early| early.key == key) {
+                self.early.swap_remove(place).apply(call, &mut news);
             }
         }
         if !known {
@@ -301,19 +325,18 @@ impl Acp {
     /// An answer was seen on its way, or its repeat.
     pub fn questions_answered(&mut self, data: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         let key = self.call_key("", &said(data, &["request_id"]).unwrap_or_default());
-        let answers = text(data.get("answers_json"));
-        let mut tape = Tape::default();
-        let answers = tape.read(&answers).ok();
-        let cancelled = data.get("cancelled").bool() == Some(true);
+        let answers = text(data.get("answers_json")).into_owned();
+        let early = Early { key, answers, cancelled: data.get("cancelled").bool() == Some(true) };
         let mut news = News::default();
-        if let Some(call) = self.calls.get_mut(&key) {
-            let question = call.question(&mut news);
-            if let Some(answers) = &answers {
-                question.answer(answers.root());
+        match self.calls.get_mut(&early.key) {
+            Some(call) => early.apply(call, &mut news),
+            None if self.early.len() < EARLY => {
+                self.early.push(early);
+                return Effect::None;
             }
-            call.end_question(if cancelled { RowState::Cancelled } else { RowState::Done }, &mut news);
+            None => return Effect::None,
         }
-        self.tell_call(&key, news, sink)
+        self.tell_call(&early.key, news, sink)
     }
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Call {
     title: String,
     work: Option<&'static str>,
     state: RowState,
+    /// The wire said that it ran.
+    ran: bool,
     input: Option<Box<str>>,
     output: Output,
     content: Content,
@@ -30,6 +32,8 @@ pub(super) struct Call {
     /// What it asks the user: it is a question then.
     question: Option<Box<Question>>,
     told: bool,
+    /// In which pass it was told of last.
+    pass: u32,
 }
 
 impl Keyed for Call {
@@ -109,13 +113,14 @@ impl Acp {
         };
         let known = self.calls.get(&key).is_some();
         let id = said(update, &["toolCallId", "tool_call_id"]).unwrap_or_default();
-        let begun = if known { Effect::None } else { self.begin_call(session, &key, update, &id, sink) };
+        let begun = self.begin_call(session, &key, update, &id, sink);
         let mut news = News::default();
         let Some(call) = self.calls.get_mut(&key) else { return Ok(begun) };
         call.patch(update, self.max_text, &mut news);
         if flat.is_some() && update.get("status").is_null() {
             // No more is ever said of it.
             news.state |= std::mem::replace(&mut call.state, RowState::Done) != RowState::Done;
+            call.ran = true;
         }
         call.note_question(update, &mut news);
         let state = call.state;
@@ -138,6 +143,7 @@ impl Acp {
         self.key(number, 't', id)
     }
 
+    /// A call is first told of, if it is: what went on before it has ended.
     pub(super) fn begin_call(
         &mut self,
         session: &str,
@@ -146,6 +152,12 @@ impl Acp {
         id: &str,
         sink: &mut dyn ChunkSink,
     ) -> Effect {
+        let pass = self.pass;
+        if let Some(call) = self.calls.get_mut(key)
+            && std::mem::replace(&mut call.pass, pass) == pass
+        {
+            return Effect::None;
+        }
         let ended = self.end_message(session, RowState::Done, sink);
         let parent = self.parent_of(update).map(Box::from);
         let known = self.session(session);
@@ -160,12 +172,14 @@ impl Acp {
             title: String::new(),
             work: None,
             state: RowState::Pending,
+            ran: false,
             input: None,
             output: Output::default(),
             content: Content::default(),
             permission: None,
             question: None,
             told: false,
+            pass,
         });
         ended
     }
@@ -238,6 +252,7 @@ impl Call {
             let goes_back = over && (now == RowState::Pending || now == RowState::Running);
             if now != self.state && !goes_back && self.state != RowState::Cancelled {
                 (self.state, news.state) = (now, true);
+                self.ran |= now != RowState::Pending;
             }
         }
         let input = [update.get("rawInput"), update.get("tool_input")].into_iter().find(|input| !input.is_null());
@@ -469,14 +484,11 @@ impl Call {
 
     fn tell(&mut self, before: Option<&str>, news: News, sink: &mut dyn ChunkSink) -> Effect {
         let whole = !std::mem::replace(&mut self.told, true);
-        let more = whole || news.other || news.input || !news.facts.is_empty();
+        // Of what is not new nothing is compared again.
+        let more = whole || news.other || news.input || news.state || !news.facts.is_empty();
+        let more = more || news.output && self.state == RowState::Failed;
         if !more {
-            let Some(output) = self.output().filter(|_| news.output) else {
-                return match news.state {
-                    true => sink.chunk(Chunk::BlockState { key: &self.key, state: self.state }),
-                    false => Effect::None,
-                };
-            };
+            let Some(output) = self.output().filter(|_| news.output) else { return Effect::None };
             let len = output.len();
             let chunk =
                 Chunk::BlockOutput { key: &self.key, state: self.state, output, same: self.output.told.min(len) };
@@ -507,7 +519,7 @@ impl Call {
                 call_id: Some(&*self.id).filter(|id| !id.is_empty()),
                 input: Cow::Borrowed(input),
                 input_same: if whole || news.input { 0 } else { input.len() },
-                input_done: self.input.is_some() || self.state != RowState::Pending,
+                input_done: self.input.is_some() || self.ran,
                 output,
                 output_same: if whole { 0 } else { self.output.told.min(told) },
                 is_error: self.state == RowState::Failed && output.is_some(),

@@ -14,20 +14,24 @@ use crate::json::{JsonStr, JsonWriter, Raw, Value};
 use crate::limits::Limits;
 use crate::row::{Fact, PanelName, RowKind, RowState, error, message, said};
 use crate::sorted::{Keyed, Sorted};
-use asks::Waiting;
+use asks::{Early, Waiting};
 use calls::Call;
 
 /// The decoder.
 #[derive(Debug)]
 pub(super) struct Acp {
     sessions: Sorted<Session>,
-    /// The keys of messages that have a row.
-    messages: Sorted<Box<str>>,
+    /// Messages with an id that have a row.
+    messages: Sorted<Known>,
+    /// How often a turn was repeated: what is first told of in a repeat begins there as it did before.
+    pass: u32,
     calls: Sorted<Call>,
     /// Keys of calls that have not ended.
     open: Vec<Box<str>>,
     /// What the other side asks and nobody has answered.
     waiting: Vec<Waiting>,
+    /// Answers whose questions have not come.
+    early: Vec<Early>,
     /// Requests that are tried again: the row says so until something else comes.
     retry: Option<Box<str>>,
     /// The key of a compaction that goes on.
@@ -67,8 +71,9 @@ struct Session {
     parent: Option<Box<str>>,
     /// The message that goes on.
     last: Option<Last>,
-    /// Blank text that no message has begun with yet.
+    /// Blank text that no message has begun with yet, and of what kind.
     blank: String,
+    blank_kind: RowKind,
     /// What the user was seen to send, and the agent has not repeated yet.
     prompted: String,
 }
@@ -86,9 +91,16 @@ impl Keyed for Session {
     }
 }
 
-impl Keyed for Box<str> {
+#[derive(Debug)]
+struct Known {
+    key: Box<str>,
+    /// In which pass it was told of last.
+    pass: u32,
+}
+
+impl Keyed for Known {
     fn key(&self) -> &str {
-        self
+        &self.key
     }
 }
 
@@ -126,9 +138,11 @@ impl Acp {
         Acp {
             sessions: Sorted::default(),
             messages: Sorted::default(),
+            pass: 0,
             calls: Sorted::default(),
             open: Vec::new(),
             waiting: Vec::new(),
+            early: Vec::new(),
             retry: None,
             compacting: None,
             plan: None,
@@ -255,6 +269,7 @@ impl Acp {
             parent: None,
             last: None,
             blank: String::new(),
+            blank_kind: RowKind::Text,
             prompted: String::new(),
         })
     }
@@ -389,6 +404,9 @@ impl Acp {
         let id = said(update, &["messageId"]);
         let goes_on = |last: &&Last| last.kind == kind && id.as_deref().is_none_or(|id| last.id.as_deref() == Some(id));
         let last = known.last.as_ref().filter(goes_on).map(|last| last.key.clone());
+        if std::mem::replace(&mut known.blank_kind, kind) != kind {
+            known.blank.clear();
+        }
         // Blank text alone is no message, and what no agent says.
         if last.is_none() && item.is_none() && kind != RowKind::User {
             let begins = kind == RowKind::Text && text == "(no content)";
@@ -442,14 +460,19 @@ impl Acp {
             None => self.place(kind),
         }
         .into();
-        if id.is_some() && self.messages.get(&key).is_some() {
-            return (key.clone(), sink.chunk(Chunk::BlockText { key: &key, text }));
+        if id.is_some() {
+            let pass = self.pass;
+            let mut is_new = false;
+            let known = self.messages.get_or_insert(&key, || {
+                is_new = true;
+                Known { key: key.clone(), pass }
+            });
+            if std::mem::replace(&mut known.pass, pass) == pass && !is_new {
+                return (key.clone(), sink.chunk(Chunk::BlockText { key: &key, text }));
+            }
         }
         let ended = self.end_message(session, RowState::Done, sink);
         self.session(session).last = Some(Last { key: key.clone(), kind, id: id.map(Box::from) });
-        if id.is_some() {
-            self.messages.get_or_insert(&key, || key.clone());
-        }
         let mut block = Block::new(kind, if kind == RowKind::User { RowState::Done } else { RowState::Streaming });
         block.partial = true;
         block.text = Cow::Borrowed(text);
@@ -626,6 +649,7 @@ impl Acp {
     /// What is to come repeats a turn, of which `places` blocks without an identity were before it.
     pub fn restart_turn(&mut self, places: Places) {
         self.places = places;
+        self.pass += 1;
         (self.retry, self.compacting) = (None, None);
         self.sessions.iter_mut().for_each(|session| session.last = None);
     }
