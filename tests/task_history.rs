@@ -91,3 +91,25 @@ fn pages_may_come_after_the_end() {
         assert_eq!((texts(&chat).len(), chat.tally().late), (6, late + 1));
     }
 }
+
+#[test]
+fn a_stream_that_ends_without_its_task_asks_nobody_any_more() {
+    let call = r#"{"type":"task-running","kind":"acp_event","timestamp":61,"data":{"update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"t","status":"in_progress"}}}"#;
+    let ask = r#"{"type":"task-running","kind":"acp_ask_user_question","timestamp":62,"data":{"request_id":"q","questions":[{"question":"Which?"}]}}"#;
+    let leave = r#"{"type":"permission-req","timestamp":63,"data":{"id":"p","title":"May I?"}}"#;
+    for fails in [false, true] {
+        let (mut chat, stream) = attached();
+        for frame in [call, ask, leave] {
+            chat.push_message(stream, frame);
+        }
+        if fails {
+            chat.fail(stream, "", "unreachable", Some(true));
+        }
+        chat.finish(stream);
+        let states: Vec<_> = chat.rows().skip(2).map(|row| (row.kind.name(), row.state)).collect();
+        let mut expected =
+            vec![("tool", RowState::Interrupted), ("question", RowState::Expired), ("permission", RowState::Expired)];
+        expected.extend(fails.then_some(("error", RowState::Done)));
+        assert_eq!(states, expected);
+    }
+}

@@ -138,8 +138,9 @@ pub(super) fn answers_json(only: Option<&str>, answers: &JsValue) -> Result<Stri
         };
         return Ok(object_json(|json| json.key(only).raw(&answer)));
     }
-    let by_question = answers.dyn_ref::<Object>().filter(|answers| !answers.is_function());
-    let all = by_question.filter(|answers| Object::values(answers).iter().all(|answer| is_answer(&answer)));
-    let json = all.filter(|answers| !Array::is_array(answers)).and_then(|answers| json_of(answers));
+    // An object of another realm is no instance of ours.
+    let is_by_question = answers.is_object() && !answers.is_function() && !Array::is_array(answers);
+    let all = || Object::values(answers.unchecked_ref::<Object>()).iter().all(|answer| is_answer(&answer));
+    let json = if is_by_question && all() { json_of(answers) } else { None };
     json.ok_or_else(|| type_error("answers are a string, an array of strings, an object of these by question, or null"))
 }

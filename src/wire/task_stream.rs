@@ -183,7 +183,9 @@ impl RecordDecoder for TaskStream {
         outcome(read)
     }
 
-    fn finish(&mut self, _sink: &mut dyn ChunkSink) {}
+    fn finish(&mut self, sink: &mut dyn ChunkSink) {
+        self.acp.end_asking(sink);
+    }
 
     fn restart_turn(&mut self) -> bool {
         self.seen = SeenFrames::new(SEEN_FRAMES);

@@ -48,7 +48,7 @@ export default {
   "connection.silent": "Connected, but nothing is coming", "connection.retrying": "The connection was lost: trying again (attempt {attempt})",
   "connection.closed": "Disconnected", "connection.task-ended": "The task has ended", "connection.task-error": "The task has failed",
   "connection.timeout": "The task took too long", "connection.refused": "The server refused the connection",
-  "connection.unreachable": "The server cannot be reached",
+  "connection.unreachable": "The server cannot be reached", "task.cancelled": "Cancelled",
 
   "say.completion": "Task completed", "say.checkpoint": "Checkpoint saved",
   "say.shellIntegration": "The terminal does not report what a command prints", "say.browserLaunch": "Opening the browser",
@@ -63,6 +63,7 @@ export default {
   "say.budget": "The budget is used up: go on?", "say.resume": "Go on with this task?",
   "say.resumeDone": "This task is completed: go on with it?", "say.newTask": "Start a new task?",
   "say.report": "Report a problem", "say.retry": "Trying again, attempt {attempt} of {max}", "say.retrying": "Trying again",
+  "say.retryAttempt": "Trying again, attempt {attempt}",
   "say.rateLimit": "Waiting {seconds} s for the rate limit",
   "say.bodyMalformed": "The message could not be read; this is its text",
 };

@@ -48,7 +48,7 @@ export default {
   "connection.silent": "Connecté, mais rien n’arrive", "connection.retrying": "Connexion perdue : nouvel essai (tentative {attempt})",
   "connection.closed": "Déconnecté", "connection.task-ended": "La tâche est terminée", "connection.task-error": "La tâche a échoué",
   "connection.timeout": "La tâche a pris trop de temps", "connection.refused": "Le serveur a refusé la connexion",
-  "connection.unreachable": "Le serveur est injoignable",
+  "connection.unreachable": "Le serveur est injoignable", "task.cancelled": "Annulé",
 
   "say.completion": "Tâche terminée", "say.checkpoint": "Point de contrôle enregistré",
   "say.shellIntegration": "Le terminal ne transmet pas ce que la commande affiche", "say.browserLaunch": "Ouverture du navigateur",
@@ -63,6 +63,7 @@ export default {
   "say.budget": "Le budget est épuisé : continuer ?", "say.resume": "Reprendre cette tâche ?",
   "say.resumeDone": "Cette tâche est terminée : la reprendre ?", "say.newTask": "Commencer une nouvelle tâche ?",
   "say.report": "Signaler un problème", "say.retry": "Nouvel essai, {attempt} sur {max}", "say.retrying": "Nouvel essai",
+  "say.retryAttempt": "Nouvel essai, tentative {attempt}",
   "say.rateLimit": "Attente de {seconds} s à cause de la limite de débit",
   "say.bodyMalformed": "Le message n’a pas pu être lu ; voici son texte",
 };

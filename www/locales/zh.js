@@ -48,7 +48,7 @@ export default {
   "connection.silent": "已连接，但没有收到任何内容", "connection.retrying": "连接已断开：正在重试（第 {attempt} 次）",
   "connection.closed": "已断开", "connection.task-ended": "任务已结束", "connection.task-error": "任务失败",
   "connection.timeout": "任务耗时过长", "connection.refused": "服务器拒绝了连接",
-  "connection.unreachable": "无法连接到服务器",
+  "connection.unreachable": "无法连接到服务器", "task.cancelled": "已取消",
 
   "say.completion": "任务已完成", "say.checkpoint": "已保存检查点",
   "say.shellIntegration": "终端无法报告命令的输出", "say.browserLaunch": "正在打开浏览器",
@@ -63,6 +63,7 @@ export default {
   "say.budget": "预算已用完：要继续吗？", "say.resume": "要继续这个任务吗？",
   "say.resumeDone": "任务已完成：要继续吗？", "say.newTask": "要开始新任务吗？",
   "say.report": "报告问题", "say.retry": "正在重试，第 {attempt} 次，共 {max} 次", "say.retrying": "正在重试",
+  "say.retryAttempt": "正在重试，第 {attempt} 次",
   "say.rateLimit": "因速率限制等待 {seconds} 秒",
   "say.bodyMalformed": "无法读取这条消息，以下是它的原文",
 };

@@ -6,8 +6,7 @@ use serde_json::json;
 use crate::{open, told};
 
 /// The replies that the server has received.
-const REPLIES: &str =
-    "const replies = ({ received }) => received.filter(([, type]) => type === 'reply-question').map(([, , data]) => data);";
+const REPLIES: &str = "const replies = ({ received }) => received.filter(([, type]) => type === 'reply-question').map(([, , data]) => data);";
 
 /// The question's row, once it waits.
 const ASKED: &str = "const asked = async ({ chat }) => { let row; await until(() => (row = chat.rows().find(({ kind, state }) => kind === 'question' && state === 'pending'))); return row; };";
@@ -30,8 +29,7 @@ fn a_question_is_answered_by_its_row_or_its_request() {
                run(QUESTIONS, (client, row) => [client.answer(row.id, null)]), \
              ]);"
         );
-        let reply =
-            |answers: &str| json!({ "request_id": "q", "answers_json": answers, "cancelled": false });
+        let reply = |answers: &str| json!({ "request_id": "q", "answers_json": answers, "cancelled": false });
         let cancelled = json!({ "request_id": "q", "answers_json": "{}", "cancelled": true });
         assert_eq!(
             told(page, &body).await,
@@ -118,12 +116,9 @@ fn cancel_and_stop_end_the_turn() {
 fn leave_that_is_given_for_all_is_given_again_on_each_line() {
     each_browser(async |page| {
         open(page).await;
-        let body = "const done = await follow({ turns: [['approval', { delay: 150 }, { text: 'a' }]], cuts: [{ record: 2, at: 'before' }] }, {}, async ({ client, chat }) => { \
+        let body = "const done = await follow({ turns: [['approval', { delay: 150 }, { text: 'a' }, { delay: 150 }]], cuts: [{ record: 2, at: 'before' }] }, {}, async ({ client, chat }) => { \
                await until(() => chat.rows().length); client.autoApprove(true); client.autoApprove(true); await until(() => chat.rows().length > 1 || chat.panels().connection.state === 'retrying'); }); \
              return [done.brief.at(-1), done.received.map(([dial, type]) => [dial, type]).filter(([, type]) => type.includes('approve'))];";
-        assert_eq!(
-            told(page, body).await,
-            json!([["text", "done", "a"], [[1, "auto-approve"], [2, "auto-approve"]]])
-        );
+        assert_eq!(told(page, body).await, json!([["text", "done", "a"], [[1, "auto-approve"], [2, "auto-approve"]]]));
     });
 }

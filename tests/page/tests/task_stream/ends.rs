@@ -49,10 +49,14 @@ fn a_server_that_says_no_or_has_gone_is_an_error_to_try_again() {
              const asked = []; \
              const classify = (loss) => {{ asked.push(loss); return Promise.resolve(false); }}; \
              return [await run({{ gone: true }}), await run({{ close: 4403 }}), await run({{ close: 4999 }}, {{ stopCodes: [4999] }}), await run({{ close: 1011 }}, {{ classify }}), \
-               await run(null, {{ classify }}, {{ refuse: [403] }}), await run(null, {{ url: 'no address://' }}), asked];"
+               await run(null, {{ classify }}, {{ refuse: [403] }}), await run(null, {{ url: 'ftp://x' }}), asked];"
         );
         let ended = |code: &str, error: bool| {
-            let mut rows = vec![json!(["text", "done", "a"]), json!(["tool", "interrupted", "t"]), json!(["question", "expired", "Which way?"])];
+            let mut rows = vec![
+                json!(["text", "done", "a"]),
+                json!(["tool", "interrupted", "t"]),
+                json!(["question", "expired", "Which way?"]),
+            ];
             if error {
                 rows.push(json!(["error", "done", code]));
             }
@@ -130,7 +134,7 @@ fn options_that_are_none_are_named() {
              const made = (more, chat = null) => wrong(() => new TaskStreamClient(chat, { url: 'u', task: 't', ...more })); \
              const client = new TaskStreamClient(null, options('x')); \
              return [made({}), made({ urls: 1 }).slice(0, 40), made({ url: undefined }), made({ task: 7 }), made({ mode: 'old' }), made({ timeout: -1 }), made({ backoff: { jitter: 2 } }), made({ backoff: { min: 2 } }), \
-               made({ stopCodes: 7 }), made({ stopCodes: ['x'] }), made({ data: 'x' }), made({ classify: 7 }), made({ signal: {} }), made({ attachments: [{}] }), made({}, {}), made({}, undefined), \
+               made({ stopCodes: 7 }), made({ stopCodes: ['x'] }), made({ data: 'x' }), made({ classify: 7 }), made({ signal: {} }), made({ attachments: [{}] }), made({}, {}), made({}, 7), \
                made({ input: '', attachments: Array(11).fill({ url: 'u', filename: 'f' }) }), wrong(() => client.send(7)), wrong(() => client.answer({}, 'x')), wrong(() => client.answer('q', 'x')), wrong(() => client.answer('q', 7)), wrong(() => client.answer('q', { a: 7 })), \
                await client.loadHistory().catch(String)];";
         assert_eq!(

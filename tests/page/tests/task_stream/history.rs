@@ -59,10 +59,7 @@ fn calls_at_once_follow_each_other_and_a_failure_changes_nothing() {
              const loaded = await Promise.all([1, 2, 3].map(() => client.loadHistory().catch(({{ message }}) => message))); \
              return [loaded, texts(chat).filter((text) => !text.startsWith('answer'))];"
         );
-        assert_eq!(
-            told(page, &body).await,
-            json!([["of loadHistory", true, true], ["three", "four", "five"]])
-        );
+        assert_eq!(told(page, &body).await, json!([["of loadHistory", true, true], ["three", "four", "five"]]));
     });
 }
 
@@ -82,6 +79,10 @@ fn pages_and_a_line_that_is_cut_do_not_meet() {
              return [oneEnd, twoEnd, JSON.stringify(plain(one.chat)) === JSON.stringify(plain(two.chat)), texts(one.chat), texts(two.chat)];"
         );
         let told = told(page, &body).await;
-        assert_eq!((&told[0], &told[1], &told[2]), (&json!("task-ended"), &json!("task-ended"), &json!(true)), "{told:#}");
+        assert_eq!(
+            (&told[0], &told[1], &told[2]),
+            (&json!("task-ended"), &json!("task-ended"), &json!(true)),
+            "{told:#}"
+        );
     });
 }

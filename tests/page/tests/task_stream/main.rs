@@ -20,5 +20,5 @@ async fn open(page: &Page) {
 async fn told(page: &Page, body: &str) -> Value {
     let tasks = "const { ChatRows, TaskStreamClient, make, received, drop, sleep, until, plain, brief, options, start, follow, \
                  QUESTIONS, MORE, TURN, RECORDS } = tasks;";
-    page.call(&format!("return (async () => {{ {tasks} {body} }})();"), vec![]).await
+    page.call(&format!("return (async () => {{ {tasks} {{ {body} }} }})();"), vec![]).await
 }

@@ -31,11 +31,10 @@ fn a_task_becomes_rows_and_panels() {
         assert_eq!(task["panels"]["connection"], json!({ "state": "closed", "reason": "task-ended" }));
         assert_eq!((&task["moves"], &task["stats"]["faulted"]), (&json!([]), &json!(0)));
         let sent = task["received"].as_array().expect("frames").iter().map(|frame| frame[1].clone());
-        assert_eq!(sent.filter(|name| name != "ping").collect::<Vec<_>>(), [
-            "auto-approve",
-            "user-input",
-            "reply-question"
-        ]);
+        assert_eq!(
+            sent.filter(|name| name != "ping").collect::<Vec<_>>(),
+            ["auto-approve", "user-input", "reply-question"]
+        );
     });
 }
 
