@@ -188,6 +188,8 @@ pub enum Chunk<'a> {
     },
     /// A turn begins: what a wire repeats of its latest turn begins here.
     TurnStart,
+    /// A turn has ended, however it did.
+    TurnEnd,
     /// Whether the other side is at work, on wires that tell although nothing streams.
     AtWork(bool),
 }

@@ -66,8 +66,9 @@ pub use chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal, Usage};
 pub use fault::{Fault, Tally};
 pub use limits::Limits;
 pub use link::{
-    Action, Attachment, Backoff, Connection, DataForm, Heard, LinkEnd, LinkOptions, LinkState, MAX_ATTACHMENTS, Reply,
-    STOP_CODES, SeenFrames, TaskEvents, TaskLink, TaskMode, TaskRequest, TooManyAttachments, UserInput, task_url,
+    AcpAnswer, Action, Attachment, Backoff, Connection, DataForm, Heard, LinkEnd, LinkOptions, LinkState,
+    MAX_ATTACHMENTS, PromptPart, Reply, STOP_CODES, SeenFrames, TaskEvents, TaskLink, TaskMode, TaskRequest,
+    TooManyAttachments, UserInput, acp_cancel, acp_prompt, task_url,
 };
 pub use op::{AppendField, OpBuffer, Patch, RowOp, RowSink};
 pub use present::{
@@ -79,8 +80,11 @@ pub use row::{Changed, Fact, Facts, FieldNews, Panel, PanelName, PathStep, Row, 
 pub use text::{CleanSink, Grammar, TagCleaner, TaggedArgs, TaggedParser, TaggedSink, Thoughts};
 pub use text::{PREPARING_INTERVAL_MILLIS, PreparingEmitter, byte_label, parse_preparing_marker, preparing_marker};
 #[cfg(target_arch = "wasm32")]
-pub use wasm::{JsChatRows, JsChatStream, JsPreparingEmitter, JsTaskStreamClient, marker, parse_marker};
-pub use wire::Format;
+pub use wasm::{
+    JsChatRows, JsChatStream, JsConversion, JsPreparingEmitter, JsTaskStreamClient, acp_cancelled, acp_prompted,
+    marker, parse_marker,
+};
+pub use wire::{CompletionOptions, CompletionStyle, Conversion, Format};
 
 #[cfg(target_arch = "wasm32")]
 use present::HIDDEN_MILLIS;

@@ -7,7 +7,7 @@
 #[path = "support/inputs.rs"]
 mod inputs;
 
-use chatrows::{JsChatRows, JsPreparingEmitter};
+use chatrows::{JsChatRows, JsConversion, JsPreparingEmitter, acp_cancelled, acp_prompted};
 use js_sys::{Array, Function, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
@@ -911,6 +911,48 @@ tests! {
         await rejects(chat.stream({ format: "openai-chat" }).pipe(locked), "");
         await used.text();
         await rejects(chat.stream({ format: "openai-chat" }).pipe(used), "");
+    "##
+
+    what_an_agent_asks_is_answered_by_its_row: r##"
+        const chat = new ChatRows({ format: "acp" });
+        const session = { sessionId: "s" };
+        const options = [{ optionId: "y", name: "Yes", kind: "allow_once" }];
+        const ask = (id, method, params) => chat.pushMessage({ jsonrpc: "2.0", id, method, params: { ...session, ...params } });
+        ask(5, "session/request_permission", { toolCall: { toolCallId: "t", title: "rm" }, options });
+        const [{ id }] = chat.rows();
+        same(chat.acpReply(id, { option: "z" }), undefined);
+        const answer = chat.acpReply(id, { option: "y" });
+        same(JSON.parse(answer), { jsonrpc: "2.0", id: 5, result: { outcome: { outcome: "selected", optionId: "y" } } });
+        chat.push(answer + "\n");
+        same(chat.rows()[0].permission.chosen, "y");
+        same(JSON.parse(chat.acpReply(id, null)).result, { outcome: { outcome: "cancelled" } });
+        const form = { properties: { port: { type: "integer" } } };
+        ask("e", "elicitation/create", { mode: "form", message: "Which port?", requestedSchema: form });
+        const question = chat.rows()[1].id;
+        same(JSON.parse(chat.acpReply(question, { answer: "80" })), { jsonrpc: "2.0", id: "e", result: { action: "accept", content: { port: 80 } } });
+        same(JSON.parse(chat.acpReply(question, "decline")).result, { action: "decline" });
+        throws(() => chat.acpReply(question, 7), TypeError, "acpReply takes");
+        throws(() => chat.acpReply("1", null), TypeError, "id of a row");
+    "##
+
+    any_wire_becomes_completion_chunks: r##"
+        const conversion = new OpenAiConversion({ format: "task-stream", id: "c", model: "m", created: 7, style: "modern" });
+        const event = data => ({ type: "task-running", kind: "acp_event", data });
+        conversion.pushMessage(event({ type: "agent_thought_chunk", text: "hm" }));
+        conversion.push(bytes(JSON.stringify(event({ type: "agent_message_chunk", text: "é" })) + "\n"));
+        const [first, second] = conversion.take();
+        same(first, { id: "c", object: "chat.completion.chunk", created: 7, model: "m",
+            choices: [{ index: 0, delta: { role: "assistant", reasoning_content: "hm" }, finish_reason: null }] });
+        same(second.choices[0].delta, { content: "é" });
+        same(conversion.take(), []);
+        ok(conversion.restartTurn(), "a task has turns");
+        conversion.push(JSON.stringify({ type: "task-ended" }));
+        conversion.finish();
+        ok(/^data: {.*"finish_reason":"stop"}]}\n\n$/.test(conversion.takeEvents()), "one event");
+        throws(() => new OpenAiConversion({}), TypeError, "the formats are");
+        throws(() => new OpenAiConversion({ format: "say", style: "x" }), TypeError, "style");
+        throws(() => new OpenAiConversion({ format: "say", models: "x" }), TypeError, "the names are");
+        conversion.free();
     "##
 
     messages_of_an_extension_become_rows: r##"

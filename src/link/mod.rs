@@ -1,8 +1,10 @@
 //! The connection policy of a task stream: what its client dials, sends and waits for. Pure: no socket and no clock;
 //! events and the time in milliseconds go in, a list of [`Action`]s to carry out comes out ([`TaskLink`]). Beside it
+//! what an editor sends to an agent of the Agent Client Protocol ([`acp_prompt`]),
 //! the frames a client sends ([`TaskRequest`]), the address ([`task_url`]), the filter of repeated frames
 //! ([`SeenFrames`]), the events of a task without rows ([`TaskEvents`]) and base64.
 
+mod acp;
 mod answers;
 mod backoff;
 mod base64;
@@ -14,10 +16,11 @@ mod seen;
 mod task_link;
 mod url;
 
-// The decoder of the task stream reads what the link's requests write.
+pub(crate) use acp::acp_reply;
+pub use acp::{AcpAnswer, PromptPart, acp_cancel, acp_prompt};
 pub use backoff::Backoff;
-#[allow(unused_imports, reason = "src/wire is to read task-stream frames")]
-pub(crate) use base64::{decode, decode_text, encode};
+// The decoder of the task stream reads what the link's requests write.
+pub(crate) use base64::decode_text;
 pub use connection::{Connection, LinkEnd, LinkState};
 pub use events::TaskEvents;
 pub use options::{LinkOptions, STOP_CODES, TaskMode};

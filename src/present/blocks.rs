@@ -388,6 +388,7 @@ impl Blocks {
                 let before = self.at_work.replace(at_work);
                 if before == Some(at_work) { Effect::None } else { Effect::Changed }
             }
+            Chunk::TurnEnd => Effect::None,
             // These are the chat's.
             Chunk::User { .. } | Chunk::Usage(_) | Chunk::Panel { .. } | Chunk::Block { .. } => Effect::None,
         }

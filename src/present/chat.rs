@@ -6,6 +6,7 @@ use crate::chunk::{Block, Chunk, ChunkSink, Effect, Refusal, Usage};
 use crate::fault::{Fault, FaultLog, Tally};
 use crate::json::{JsonWriter, Raw};
 use crate::limits::Limits;
+use crate::link::{AcpAnswer, acp_reply};
 use crate::op::{RowOp, RowSink};
 use crate::present::blocks::{Blocks, Stage};
 use crate::present::panels::Panels;
@@ -820,6 +821,24 @@ impl ChatRows {
         let tool = row.tool.as_deref().filter(|tool| tool.input_done)?;
         let stands = matches!(row.state, RowState::Pending | RowState::Running | RowState::Done | RowState::Failed);
         stands.then(|| tool.arguments())
+    }
+
+    /// What to send to the agent as the answer to what a row of an `acp` stream asks, as JSON text: a request for leave, or
+    /// for values. Push it to the stream too, and the row knows. None where the row asks nothing that this answers.
+    ///
+    /// ```
+    /// # use chatrows::{AcpAnswer, ChatRows, Format, Options, RowState};
+    /// # let mut chat = ChatRows::new(Options::default());
+    /// # let stream = chat.stream(Format::Acp);
+    /// chat.push_message(stream, r#"{"jsonrpc":"2.0","id":5,"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"t"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}"#);
+    /// let row = chat.rows().next().unwrap().id;
+    /// let answer = chat.acp_reply(row, AcpAnswer::Option("y")).unwrap();
+    /// assert_eq!(answer, r#"{"jsonrpc":"2.0","id":5,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}"#);
+    /// chat.push_message(stream, &answer);
+    /// ```
+    pub fn acp_reply(&self, row: RowId, answer: AcpAnswer<'_>) -> Option<String> {
+        let facts = &self.rows.get(row)?.facts;
+        acp_reply(facts.get(Fact::Permission), facts.get(Fact::Question), answer)
     }
 
     /// The rows, in their order.

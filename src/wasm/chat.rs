@@ -63,6 +63,12 @@ impl JsChatRows {
         push_message(&self.shared, stream, &json)
     }
 
+    #[wasm_bindgen(js_name = acpReply, skip_typescript)]
+    pub fn acp_reply(&self, row: &JsValue, answer: &JsValue) -> Result<JsValue, JsValue> {
+        let row = row_id(row).ok_or_else(|| super::type_error("acpReply takes the id of a row"))?;
+        super::acp::reply(&self.shared.core()?.chat, row, answer)
+    }
+
     #[wasm_bindgen(skip_typescript)]
     pub fn finish(&self) -> Result<JsValue, JsValue> {
         let default = self.shared.core()?.default;

@@ -3,7 +3,9 @@
 
 #![expect(missing_docs, reason = "types.ts says what each method of the package does")]
 
+mod acp;
 mod chat;
+mod conversion;
 mod options;
 mod out;
 mod pipe;
@@ -20,7 +22,9 @@ use wasm_bindgen::prelude::*;
 use crate::RowId;
 use crate::json::JsonWriter;
 
+pub use acp::{cancel as acp_cancelled, prompt as acp_prompted};
 pub use chat::JsChatRows;
+pub use conversion::JsConversion;
 pub use preparing::{JsPreparingEmitter, marker, parse as parse_marker};
 pub use stream::JsChatStream;
 pub use task_client::JsTaskStreamClient;

@@ -51,7 +51,7 @@ pub(super) fn whole_number(value: &JsValue, name: &str, max: f64) -> Result<Opti
     }
 }
 
-fn format(value: &JsValue) -> Result<Option<Format>, JsValue> {
+pub(super) fn format(value: &JsValue) -> Result<Option<Format>, JsValue> {
     string_property(value, "format")?.map(|name| Format::named(&name).map_err(|error| type_error(&error))).transpose()
 }
 

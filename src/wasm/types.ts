@@ -421,6 +421,12 @@ export class ChatRows {
    * and after it has ended. `undefined` for any other row, and for what is no row's id.
    */
   args(rowId: number): unknown;
+  /**
+   * On streams of `acp`: the text of the line that answers what a row asks, or `undefined` where it asks nothing that this
+   * answers. `option`: the `id` of a permission's option; `answer` or `answers`: what the `answer` event carried;
+   * `"decline"`: the reader does not want to; `null`: nobody is going to answer, for the turn was cancelled.
+   */
+  acpReply(rowId: number, answer: { option: string } | { answer: unknown } | { answers: object } | "decline" | null): string | undefined;
   stats(): ChatStats;
   faults(): Fault[];
   /** Plain ops: first a reset and inserts, then each batch. Never called from inside a push. Returns the stop function. */
@@ -586,6 +592,32 @@ export class TaskStreamClient {
 }
 
 /**
+ * Any wire as OpenAI chat completion chunks, for a proxy whose clients know nothing else. What goes in is what a stream of a
+ * chat takes; what comes out is asked for after each piece.
+ */
+export class OpenAiConversion {
+  /**
+   * `id`, `model` and `created` (seconds) stand in each chunk. `style`: `"plain"`, the default, writes everything as
+   * content: `[Thinking] …`, `[Tool: name] arguments`, `[Error] …`; `"modern"` writes `reasoning_content`, `tool_calls` and
+   * `error`. Throws a TypeError for an unknown format, style or option.
+   */
+  constructor(options: { format: string; id?: string; model?: string; created?: number; style?: "plain" | "modern" });
+  /** Bytes or text of the wire, cut anywhere. */
+  push(data: Uint8Array | ArrayBuffer | string): void;
+  /** One record, as an object. */
+  pushMessage(message: object): void;
+  /** What comes now repeats the latest turn from its start: nothing is written twice. False where the format has no turns. */
+  restartTurn(): boolean;
+  /** The input ended; a turn that had not ended ends with `length`. */
+  finish(): void;
+  /** The chunks since this was asked last. */
+  take(): object[];
+  /** The same as the text of server-sent events; `[DONE]` is yours to send. */
+  takeEvents(): string;
+  free(): void;
+}
+
+/**
  * For those who write a provider: says which markers to send, each as the whole of one piece of reasoning, while the calls
  * of a response stream. A marker goes out at once when a call's name is first known, then as its arguments grow, and
  * every 5 s while nothing else was visible; none once the call was reported or the stream has ended. It has no clock: `now`
@@ -611,6 +643,14 @@ export class PreparingEmitter {
   readonly preparing: boolean;
   free(): void;
 }
+
+/**
+ * What an editor sends to an agent over the Agent Client Protocol, each the text of one line, its line end aside. Push it to
+ * the stream too (`stream.push(line + "\n")`): the rows then know what was asked and chosen.
+ */
+export function acpPrompt(id: number, sessionId: string, text: string): string;
+/** Requests for permission that wait are to be answered too: `chat.acpReply(row, null)`. */
+export function acpCancel(sessionId: string): string;
 
 /** The marker that announces a call; `undefined` for an empty name and for one with a NUL. */
 export function preparingMarker(name: string, bytes: number): string | undefined;

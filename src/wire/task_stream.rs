@@ -82,9 +82,8 @@ impl TaskStream {
                 return self.running(&said(frame, &["kind"]).unwrap_or_default(), data, sink);
             }
             "task-ended" => {
-                let used = tokens(data.get("usage"), sink);
                 self.turn = Turn::Over;
-                used.and(self.acp.end_turn(TurnEnd::Failed, sink))
+                self.acp.end_turn(TurnEnd::Failed, sink).and(tokens(data.get("usage"), sink))
             }
             "task-error" | "error" => {
                 let goes_on = data.get("terminal").bool() == Some(false);
@@ -93,8 +92,8 @@ impl TaskStream {
                     () => Cow::Borrowed(&*text),
                 };
                 let failed = vec![(Fact::Error, error(&words, None, None))];
-                let ended = if goes_on { Effect::None } else { self.acp.end_turn(TurnEnd::Failed, sink) };
-                ended.and(self.acp.aside("", RowKind::Error, RowState::Done, failed, "", sink))
+                let shown = self.acp.aside("", RowKind::Error, RowState::Done, failed, "", sink);
+                if goes_on { shown } else { shown.and(self.acp.end_turn(TurnEnd::Failed, sink)) }
             }
             "reply-question" => self.acp.questions_answered(data, sink),
             "permission-req" => self.acp.asked_leave(data, sink),
@@ -250,7 +249,9 @@ struct Past<'a>(&'a mut dyn ChunkSink);
 impl ChunkSink for Past<'_> {
     fn chunk(&mut self, chunk: Chunk<'_>) -> Effect {
         match chunk {
-            Chunk::TurnStart | Chunk::AtWork(_) | Chunk::Panel { .. } | Chunk::Usage(_) => Effect::None,
+            Chunk::TurnStart | Chunk::TurnEnd | Chunk::AtWork(_) | Chunk::Panel { .. } | Chunk::Usage(_) => {
+                Effect::None
+            }
             chunk => self.0.chunk(chunk),
         }
     }

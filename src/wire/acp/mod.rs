@@ -568,7 +568,7 @@ impl Acp {
         for session in self.sessions.iter_mut() {
             session.prompted.clear();
         }
-        effect.and(self.set_at_work(false, sink))
+        effect.and(self.set_at_work(false, sink)).and(sink.chunk(Chunk::TurnEnd))
     }
 
     /// Nothing more comes, and nothing can be sent: nobody is asked any more.
