@@ -102,3 +102,51 @@ fn silence_is_noticed_and_a_silent_line_is_dropped_where_asked() {
         assert_eq!(told(page, &body).await, json!([["open", "silent", "open", "task-ended"], row, true, row]));
     });
 }
+
+#[test]
+fn late_timers_and_a_clock_that_jumps_break_nothing() {
+    each_browser(async |page| {
+        open(page).await;
+        let body = "const wait = window.setTimeout, now = Date.now; let given = 0; \
+             const task = await make({ turns: [[{ text: 'a' }, { delay: 300 }, { text: 'b' }]], cuts: [{ record: 2, at: 'after' }] }); \
+             const running = start(task, {}); \
+             await until(() => running.chat.rows().length === 2); \
+             Date.now = () => now() + 3600000; \
+             window.setTimeout = () => ++given; \
+             await new Promise((lost) => { const timer = setInterval(() => { if (running.chat.panels().connection.state === 'retrying') { clearInterval(timer); lost(); } }, 2); }); \
+             await new Promise((wake) => wait(wake, 100)); \
+             const still = running.chat.panels().connection.state; \
+             window.setTimeout = wait; Date.now = () => now() - 3600000; \
+             document.dispatchEvent(new Event('visibilitychange')); \
+             const { reason } = await running.ended; Date.now = now; \
+             return [still, given > 0, reason, running.chat.rows().at(-1).text];";
+        assert_eq!(told(page, body).await, json!(["retrying", true, "task-ended", "ab"]));
+    });
+}
+
+#[test]
+fn nobody_need_keep_the_client() {
+    each_browser(async |page| {
+        open(page).await;
+        let body = "const chat = new ChatRows(); \
+             const client = new TaskStreamClient(chat, options(await make({ turns: [[{ text: 'a' }, { delay: 100 }, { text: 'b' }]], cuts: [{ record: 2, at: 'after' }] }))); \
+             const ended = client.connect(); client.free(); \
+             return [(await ended).reason, chat.rows().at(-1).text];";
+        assert_eq!(told(page, body).await, json!(["task-ended", "ab"]));
+    });
+}
+
+#[test]
+fn a_line_that_is_lost_before_it_has_shown_anything_shows_all_later() {
+    each_browser(async |page| {
+        open(page).await;
+        let body = "const cut = (at) => [{ record: 12, at }]; \
+             const turn = [{ text: 'a' }, { text: 'b' }], past = { turns: [turn], past: ['one', 'two', 'three'], clock: { start_ms: 1700000000000, step_ms: 1000 } }; \
+             const attach = (script) => follow({ ...past, ...script }, { mode: 'attach', input: undefined }); \
+             const one = await attach({}); \
+             const others = await Promise.all(['before', 'inside', 'after'].flatMap((at) => [10, 11, 12, 13, 14].map((record) => attach({ cuts: [{ record, at }] })))); \
+             return [one.brief, others.filter(({ rows }) => JSON.stringify(rows) !== JSON.stringify(one.rows)).map(({ brief }) => brief), others.filter(({ end }) => end.reason !== 'task-ended').length];";
+        let rows = json!([["user", "done", "three"], ["text", "done", "ab"]]);
+        assert_eq!(told(page, body).await, json!([rows, [], 0]));
+    });
+}
