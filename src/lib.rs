@@ -67,8 +67,8 @@ pub use fault::{Fault, Tally};
 pub use limits::Limits;
 pub use link::{
     AcpAnswer, Action, Attachment, Backoff, Connection, DataForm, Heard, LinkEnd, LinkOptions, LinkState,
-    MAX_ATTACHMENTS, PromptPart, Reply, STOP_CODES, SeenFrames, TaskLink, TaskMode, TaskRequest, TooManyAttachments,
-    UserInput, acp_cancel, acp_prompt, task_url,
+    MAX_ATTACHMENTS, PromptPart, Reply, STOP_CODES, SeenFrames, TaskEvents, TaskLink, TaskMode, TaskRequest,
+    TooManyAttachments, UserInput, acp_cancel, acp_prompt, task_url,
 };
 pub use op::{AppendField, OpBuffer, Patch, RowOp, RowSink};
 pub use present::{
@@ -81,7 +81,8 @@ pub use text::{CleanSink, Grammar, TagCleaner, TaggedArgs, TaggedParser, TaggedS
 pub use text::{PREPARING_INTERVAL_MILLIS, PreparingEmitter, byte_label, parse_preparing_marker, preparing_marker};
 #[cfg(target_arch = "wasm32")]
 pub use wasm::{
-    JsChatRows, JsChatStream, JsConversion, JsPreparingEmitter, acp_cancelled, acp_prompted, marker, parse_marker,
+    JsChatRows, JsChatStream, JsConversion, JsPreparingEmitter, JsTaskStreamClient, acp_cancelled, acp_prompted,
+    marker, parse_marker,
 };
 pub use wire::{CompletionOptions, CompletionStyle, Conversion, Format};
 

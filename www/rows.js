@@ -1208,7 +1208,7 @@ const array = (value) => (Array.isArray(value) ? value : []);
 /** How each panel is drawn: what goes into its element, or nothing where there is nothing to show. */
 const DRAWN = {
   session: ({ title }) => title && [make("strong", "", make("bdi", "", title))],
-  connection: ({ state, ...params }, words) => state && [words.say(make("span", ""), `connection.${state}`, params)],
+  connection: ({ state, reason = state, ...params }, words) => state && [words.say(make("span", ""), `connection.${reason}`, params)],
   mode: ({ current, name, available, options }, words) => {
     const mode = name ?? array(available).find(({ id }) => id === current)?.name ?? current;
     const shown = array(options).map((option) => {

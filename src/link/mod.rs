@@ -2,13 +2,14 @@
 //! events and the time in milliseconds go in, a list of [`Action`]s to carry out comes out ([`TaskLink`]). Beside it
 //! what an editor sends to an agent of the Agent Client Protocol ([`acp_prompt`]),
 //! the frames a client sends ([`TaskRequest`]), the address ([`task_url`]), the filter of repeated frames
-//! ([`SeenFrames`]) and base64.
+//! ([`SeenFrames`]), the events of a task without rows ([`TaskEvents`]) and base64.
 
 mod acp;
 mod answers;
 mod backoff;
 mod base64;
 mod connection;
+mod events;
 mod options;
 mod request;
 mod seen;
@@ -21,6 +22,7 @@ pub use backoff::Backoff;
 // The decoder of the task stream reads what the link's requests write.
 pub(crate) use base64::decode_text;
 pub use connection::{Connection, LinkEnd, LinkState};
+pub use events::TaskEvents;
 pub use options::{LinkOptions, STOP_CODES, TaskMode};
 pub use request::{Attachment, DataForm, MAX_ATTACHMENTS, Reply, TaskRequest, TooManyAttachments, UserInput};
 pub use seen::SeenFrames;

@@ -528,11 +528,13 @@ impl ChatRows {
         self.close(stream, End::Cancelled)
     }
 
-    /// The stream ended: only its counts are kept.
+    /// The stream ended: only its counts are kept, and what its history is read with.
     fn close(&mut self, stream: StreamId, end: End) -> End {
         self.with(stream.index(), |_, presenter| presenter.blocks.pause(false, &mut presenter.stage));
         let entry = &mut self.streams[stream.index()];
-        entry.let_go();
+        if !entry.format.has_history() {
+            entry.let_go();
+        }
         entry.end = Some(end);
         entry.blocks.rest();
         for (time, key, row) in entry.blocks.named.timed() {
@@ -646,8 +648,9 @@ impl ChatRows {
     }
 
     /// What went before all that the stream has shown, as JSON: an object or array of the frames of earlier turns, newest turn
-    /// first. Its rows stand before the others. Pages may follow each other; what overlaps is dropped. A page that
-    /// cannot be read is a fault.
+    /// first. Its rows stand before the others. Pages may follow each other, after the stream's end too; what overlaps
+    /// is dropped. The panel `session` says where the next begins (`cursor`), and whether there is one (`hasMore`). A page
+    /// that cannot be read is a fault.
     pub fn load_history(&mut self, stream: StreamId, page: &(impl AsRef<[u8]> + ?Sized)) {
         self.with(stream.index(), |input, presenter| input.history(page.as_ref(), presenter));
         self.show_activity();
@@ -858,6 +861,18 @@ impl ChatRows {
     /// ```
     pub fn panel(&self, name: PanelName) -> &Panel {
         self.panels.get(name)
+    }
+
+    /// Shows a value of a panel, as JSON; `null` takes it back. For what no stream tells of, such as a connection.
+    ///
+    /// ```
+    /// use chatrows::{ChatRows, Options, PanelName, json::Raw};
+    /// let mut chat = ChatRows::new(Options::default());
+    /// chat.set_panel(PanelName::Connection, "state", Raw::written(|json| json.string("open")));
+    /// assert_eq!(chat.panel(PanelName::Connection).get("state"), Some("\"open\""));
+    /// ```
+    pub fn set_panel(&mut self, panel: PanelName, name: &'static str, value: Raw) {
+        self.panels.set(panel, name, value);
     }
 
     /// The rows as a JSON array.

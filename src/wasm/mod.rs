@@ -12,18 +12,22 @@ mod pipe;
 mod preparing;
 mod pump;
 mod stream;
+mod task_client;
+mod task_options;
 mod tools;
 
 use js_sys::{Array, Error, Function, JSON, JsString, Reflect, TypeError, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use crate::RowId;
+use crate::json::JsonWriter;
 
 pub use acp::{cancel as acp_cancelled, prompt as acp_prompted};
 pub use chat::JsChatRows;
 pub use conversion::JsConversion;
 pub use preparing::{JsPreparingEmitter, marker, parse as parse_marker};
 pub use stream::JsChatStream;
+pub use task_client::JsTaskStreamClient;
 
 #[wasm_bindgen(typescript_custom_section)]
 const TYPES: &str = include_str!("types.ts");
@@ -170,6 +174,13 @@ fn message_json(message: &JsValue) -> Result<JsString, JsValue> {
 /// What JSON.stringify writes, if it does.
 fn json_of(value: &JsValue) -> Option<String> {
     JsValue::from(JSON::stringify(value).ok()?).as_string()
+}
+
+/// An object as JSON text.
+fn object_json(write: impl FnOnce(&mut JsonWriter)) -> String {
+    let mut json = JsonWriter::default();
+    json.object(write);
+    json.into_string()
 }
 
 /// Calls a listener; what it throws is reported as uncaught and stops nobody else.

@@ -42,6 +42,7 @@ pub(super) fn know(value: &JsValue, what: &str, names: &[&str]) -> Result<(), Js
     Ok(())
 }
 
+/// A whole number up to `max`, if it is there at all.
 pub(super) fn whole_number(value: &JsValue, name: &str, max: f64) -> Result<Option<f64>, JsValue> {
     match value.as_f64() {
         Some(number) if number >= 0.0 && number <= max && number.trunc() == number => Ok(Some(number)),

@@ -19,9 +19,9 @@ use crate::{ChatRows, Due, Fault, OpBuffer, RowOp, RowSink, StreamId};
 #[wasm_bindgen]
 extern "C" {
     #[wasm_bindgen(js_name = setTimeout)]
-    fn set_timeout(callback: &Function, millis: f64) -> JsValue;
+    pub(super) fn set_timeout(callback: &Function, millis: f64) -> JsValue;
     #[wasm_bindgen(js_name = clearTimeout)]
-    fn clear_timeout(handle: &JsValue);
+    pub(super) fn clear_timeout(handle: &JsValue);
     #[wasm_bindgen(js_name = requestAnimationFrame)]
     fn request_frame(callback: &Function) -> JsValue;
     #[wasm_bindgen(js_name = cancelAnimationFrame)]

@@ -23,6 +23,10 @@ impl JsChatStream {
     pub(super) fn new(shared: Rc<Shared>, id: StreamId) -> Self {
         JsChatStream { shared, id }
     }
+
+    pub(super) fn into_parts(self) -> (Rc<Shared>, StreamId) {
+        (self.shared, self.id)
+    }
 }
 
 #[wasm_bindgen(js_class = ChatStream)]

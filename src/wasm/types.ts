@@ -79,8 +79,27 @@ export type ToolContent =
   /** A terminal of the editor's, while nothing is known of what it shows. */
   | { type: "terminal"; id: string };
 
+/** The connection of a `TaskStreamClient`. */
+export type ConnectionPanel = {
+  state: "connecting" | "open" | "silent" | "retrying" | "closed";
+  /** Which dial in a row it is, from 1: while one is made or waited for. */
+  attempt?: number;
+  /** When the next dial is made, as `Date.now()` counts. */
+  retryAt?: number;
+  /** The close code of the last loss. */
+  code?: number;
+  /** Why it is closed. */
+  reason?: TaskEnd["reason"];
+};
+
 /** A question to the reader, by the wire or by a call; its words are the row's `text`. Pending or running until it is answered or no longer matters. */
 export interface Question {
+  /** What an answer is sent to, where the wire has an id for it. */
+  request?: string | number;
+  /** Several questions that are answered together. */
+  parts?: (Omit<Question, "request" | "parts"> & { text: string; name?: string })[];
+  /** A title above its words. */
+  header?: string;
   options?: { id?: string; label: string; description?: string }[];
   /** More than one option may be chosen. */
   multiple?: boolean;
@@ -147,6 +166,7 @@ export interface Panels {
   plan?: { entries?: PlanEntry[]; text?: string };
   /** Where `options` are known they stand instead of modes. */
   mode?: { current?: string; model?: string; available?: { id: string; name?: string }[]; options?: ConfigOption[] };
+  connection?: ConnectionPanel;
   [name: string]: { [key: string]: unknown } | undefined;
 }
 
@@ -187,7 +207,7 @@ export type RowOp =
   | { op: "panel"; name: PanelName; patch: { [key: string]: unknown } }
   | { op: "reset" };
 
-export type FormatName = "openai-chat" | "say" | "api-stream" | "auto";
+export type FormatName = "openai-chat" | "say" | "api-stream" | "acp" | "task-stream" | "auto";
 
 /** When pending changes are handed out. `"frame"`: the next animation frame; a number: at most every so many
  * milliseconds; `"local"` is 40 and `"remote"` 90. What appears or ends is handed out with the next frame. */
@@ -457,6 +477,150 @@ export class ChatRows {
   flush(): void;
   /** Stops timers and listeners. Every later call throws. */
   dispose(): void;
+  free(): void;
+  [Symbol.dispose](): void;
+}
+
+/** A file that was uploaded before. */
+export interface Attachment {
+  /** Where the server finds it. */
+  url: string;
+  filename: string;
+}
+
+/** What became of a connection that was lost, or of a dial that did not open. */
+export interface ConnectionLoss {
+  /** The close code; 1006 where a browser says nothing, which is mostly so. */
+  code: number;
+  /** Whether it had been open. */
+  opened: boolean;
+}
+
+/** A task's event as it came, for those who want no rows. Each comes once, whatever a reconnect replays. */
+export type TaskEvent =
+  | { type: "task-started"; data: {} }
+  /** What the agent told: nested (`{ update: { sessionUpdate, … } }`) or flat (`{ type, … }`), as the server writes it. */
+  | { type: "acp"; data: { [key: string]: unknown } }
+  | { type: "task-ended"; data: {} }
+  | { type: "task-error"; data: string };
+
+/** Times are milliseconds; a time or a number of 0 is none. */
+export interface TaskStreamOptions {
+  /**
+   * Where the server is, as `https`, `http`, `wss` or `ws`. Without a path it is `/api/v1/users/tasks/stream`; a query, such
+   * as one with a token, stays. `id` and `mode` are added.
+   */
+  url: string;
+  /** The task's id. */
+  task: string;
+  /**
+   * `"new"`: opens a turn, for which the server waits for an input. `"attach"`: the task's latest turn is replayed, then it
+   * goes on live. Default: new with an `input`, else attach. Once an input was sent, each further dial attaches.
+   */
+  mode?: "new" | "attach";
+  /** What the user says first. */
+  input?: string;
+  /** Its files, at most ten. */
+  attachments?: Attachment[];
+  /** Tools run without asking: said on every connection, before anything else. */
+  autoApprove?: boolean;
+  /** Questions are answered at once, by the first option of each. */
+  autoAnswer?: boolean;
+  /** How long the task may take from `connect()` on, connected or not. Default: 600,000. */
+  timeout?: number;
+  /** Dials in a row that may fail to open. Default: 10. */
+  maxDials?: number;
+  /** How long nothing may come before the panel says so. Default: 30,000; the server pings every 10 s. */
+  silence?: number;
+  /** A silent connection is taken for lost, and dialled again. */
+  dropSilent?: boolean;
+  /** Delays before dialling again: `first` (500), doubled up to `max` (8,000); `jitter`, 0 to 1 (0), is the share that chance may take off. */
+  backoff?: { first?: number; max?: number; jitter?: number };
+  /**
+   * Close codes after which it is not dialled again, instead of 1002, 1003, 1007, 1008, 1010, 4400, 4401, 4403, 4404 and
+   * 4410. An address that the browser does not dial at all counts as 4400.
+   */
+  stopCodes?: number[];
+  /** How data is sent: base64 of JSON (the default), or JSON text. */
+  data?: "base64" | "plain";
+  /**
+   * Asked about each loss that no code decides, before it is dialled again: `false` ends the task as refused. A browser
+   * does not tell a page that a dial was answered with 401; the page may ask its server by `fetch`, or renew its cookie.
+   */
+  classify?: (loss: ConnectionLoss) => Soon<boolean>;
+  /**
+   * Gets a page of what went before, for `client.loadHistory()`. `cursor`: where the last page or the server said that it
+   * ends, `null` where nobody has. The page is the server's answer, or its JSON text: `{ chunks, next_cursor, has_more }`,
+   * also inside `data`; nothing where there is none.
+   */
+  loadHistory?: (cursor: string | number | null) => Soon<object | string | null | undefined>;
+  /** Hears the task's events. It may call anything of the client or the chat; what it throws is an uncaught error. */
+  onEvent?: (event: TaskEvent) => void;
+  /** Closes it. */
+  signal?: AbortSignal;
+}
+
+/** How a task came to its end. */
+export interface TaskEnd {
+  /**
+   * `task-ended`, `task-error`: the server said so. `timeout`: it took too long. `closed`: by `close`, the signal, or the end
+   * of its stream or chat. `refused`: a stop code, or `classify`. `unreachable`: too many dials did not open.
+   */
+  reason: "task-ended" | "task-error" | "timeout" | "closed" | "refused" | "unreachable";
+  /** The tokens that the task's updates told of; 0 where none did. */
+  usage: { input_tokens: number; output_tokens: number; total_tokens: number };
+}
+
+/** An answer to one question: a label or words of one's own, or several. */
+export type TaskAnswer = string | string[];
+
+/**
+ * Follows an agent's task over a WebSocket: dials, dials again when the line is lost, and keeps a chat's rows right
+ * meanwhile. The panel `connection` says what it is doing. Nothing is busy while a connection is being retried, and
+ * everything is at rest at the end; where the server refused or cannot be reached an error row says so.
+ */
+export class TaskStreamClient {
+  /**
+   * `chat`: where the task is shown, or `null` with `onEvent` for its events alone.
+   * @throws TypeError for an unknown option, or one of another type.
+   */
+  constructor(chat: ChatRows | null, options: TaskStreamOptions);
+  /**
+   * Dials. Resolves at the end, however it ends, and never rejects for the network; rejects where the chat was disposed.
+   * Called again it gives the same promise. The connection goes on though nobody keeps the client, until its end.
+   */
+  connect(): Promise<TaskEnd>;
+  /**
+   * The user says something; while no connection is open it waits for one. `false` after the end. The server repeats it,
+   * which is its row; `chat.addUser` shows it sooner.
+   * @throws TypeError for more than ten attachments.
+   */
+  send(text: string, options?: { attachments?: Attachment[] }): boolean;
+  /** Gives up what runs. `false` after the end. */
+  cancel(): boolean;
+  /** Stops the task, which then ends by itself. `false` after the end. */
+  stop(): boolean;
+  /**
+   * Answers a question: its row by id, or its request (`row.question.request`). Several questions of a row, and a request
+   * without a row, are answered by an object from the words of each to its answer; `null` answers with nothing. It is sent
+   * once, offline as soon as there is a connection; the row is done when the server repeats it. `false`: it waits for no
+   * answer (any more).
+   * @throws TypeError for what is no answer.
+   */
+  answer(question: number | string, answers: TaskAnswer | { [question: string]: TaskAnswer } | null): boolean;
+  /** Whether tools run without asking from now on. */
+  autoApprove(on: boolean): void;
+  /**
+   * Loads the page of history that comes next, by the option `loadHistory`, and shows it before everything else; after the
+   * end too. Calls follow each other. Resolves to whether there was one; rejects as the option does, and nothing changes.
+   */
+  loadHistory(): Promise<boolean>;
+  /** Closes it; the promise of `connect` resolves. Letting go of the client, by `free` or otherwise, does not. */
+  close(): void;
+  /** The stream of its rows, from `connect` on; its end closes the client. `null` without a chat. */
+  readonly stream: ChatStream | null;
+  /** What the user said that no connection took: to be given back after the end. */
+  readonly unsent: string[];
   free(): void;
   [Symbol.dispose](): void;
 }

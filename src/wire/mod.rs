@@ -66,6 +66,11 @@ impl Format {
         matches!(self, Format::Say | Format::Acp | Format::TaskStream)
     }
 
+    /// Whether what went before all that a stream has shown can be loaded, after its end too.
+    pub(crate) fn has_history(self) -> bool {
+        self == Format::TaskStream
+    }
+
     /// The format of this name.
     ///
     /// ```
@@ -340,6 +345,8 @@ impl Input {
     /// A page of what went before all there is: one record.
     pub fn history(&mut self, json: &[u8], sink: &mut impl StreamSink) {
         let reader = &mut self.reader;
+        // What is asked for is never late.
+        let late = std::mem::take(&mut reader.late);
         reader.count_bytes(json.len());
         let text = String::from_utf8_lossy(json);
         reader.tally.work += json.len() as u64;
@@ -350,6 +357,7 @@ impl Input {
         };
         reader.count(outcome, json, reader.offset, sink);
         reader.offset += json.len() as u64;
+        reader.late = late;
     }
 
     /// The input ended: what is held is read as it is. What comes from now on is late.

@@ -22,6 +22,8 @@ pub(super) struct TaskStream {
     start: Places,
     /// The time of the oldest frame, in ns.
     oldest: u64,
+    /// A page of the history was read: it says where the next begins.
+    paged: bool,
     nesting: usize,
     values: usize,
 }
@@ -47,6 +49,7 @@ impl TaskStream {
             turn: Turn::Over,
             start: Places::default(),
             oldest: u64::MAX,
+            paged: false,
             nesting: limits.nesting,
             values: limits.record_values,
         }
@@ -95,16 +98,9 @@ impl TaskStream {
             "reply-question" => self.acp.questions_answered(data, sink),
             "permission-req" => self.acp.asked_leave(data, sink),
             "permission-resolved" => self.acp.left(data, sink),
-            "cursor" => {
-                let mut effect = Effect::None;
-                for (name, value) in [("cursor", data.get("cursor")), ("hasMore", data.get("has_more"))] {
-                    if value.exists() {
-                        let value = &Raw::written(|json| json.raw(value.raw()));
-                        effect = effect.and(sink.chunk(Chunk::Panel { panel: PanelName::Session, name, value }));
-                    }
-                }
-                effect
-            }
+            // A line that attaches again begins at the latest turn again.
+            "cursor" if self.paged => Effect::None,
+            "cursor" => show_cursor(data.get("cursor"), data.get("has_more"), sink),
             "ping"
             | "task-running"
             | "task-event"
@@ -186,7 +182,9 @@ impl RecordDecoder for TaskStream {
         outcome(read)
     }
 
-    fn finish(&mut self, _sink: &mut dyn ChunkSink) {}
+    fn finish(&mut self, sink: &mut dyn ChunkSink) {
+        self.acp.end_asking(sink);
+    }
 
     fn restart_turn(&mut self) -> bool {
         self.seen = SeenFrames::new(SEEN_FRAMES);
@@ -200,16 +198,20 @@ impl RecordDecoder for TaskStream {
         let Some(chunks) = chunks.into_iter().find(|chunks| chunks.is_array()) else {
             return Outcome::Faulted("history");
         };
+        let said = |name: &str| [page, page.get("data")].into_iter().map(|place| place.get(name)).find(|v| v.exists());
+        let cursor = said("next_cursor").or(said("cursor")).unwrap_or(Value::ABSENT);
+        let shown = show_cursor(cursor, said("has_more").unwrap_or(Value::ABSENT), sink);
+        self.paged = true;
         // Turns come newest first, and the frames of each in their order.
         let mut frames: Vec<(u64, Value<'_>)> =
             chunks.items().map(|frame| (time(frame).unwrap_or_default(), frame)).collect();
         frames.retain(|(time, _)| *time < self.oldest);
         frames.sort_by_key(|(time, _)| *time);
-        let Some((oldest, _)) = frames.first().copied() else { return Outcome::NoOp };
+        let Some((oldest, _)) = frames.first().copied() else { return outcome(Some(Ok(shown))) };
         self.oldest = oldest;
         let mut acp = std::mem::replace(&mut self.acp, Acp::new(&Limits::default()));
         let (turn, start) = (self.turn, self.start);
-        let mut effect = Effect::None;
+        let mut effect = shown;
         let mut unread = false;
         acp.page(|acp| {
             std::mem::swap(&mut self.acp, acp);
@@ -227,6 +229,18 @@ impl RecordDecoder for TaskStream {
         (self.turn, self.start) = (turn, start);
         if unread { Outcome::Faulted("data") } else { outcome(Some(Ok(effect))) }
     }
+}
+
+/// Shows where the page before begins, and whether there is one.
+fn show_cursor(cursor: Value<'_>, has_more: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+    let known = cursor.exists() && !cursor.is_null();
+    let has_more = has_more.bool().unwrap_or(known);
+    let cursor = if known { Raw::written(|json| json.raw(cursor.raw())) } else { Raw::null() };
+    let mut effect = Effect::None;
+    for (name, value) in [("cursor", cursor), ("hasMore", Raw::written(|json| json.bool(has_more)))] {
+        effect = effect.and(sink.chunk(Chunk::Panel { panel: PanelName::Session, name, value: &value }));
+    }
+    effect
 }
 
 /// What the past tells of now is nothing.

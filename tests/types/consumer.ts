@@ -4,13 +4,16 @@ import init, {
   ChatRows,
   ChatStream,
   PreparingEmitter,
+  TaskStreamClient,
   initSync,
   parsePreparingMarker,
   preparingMarker,
   type AppendField,
+  type Attachment,
   type Cadence,
   type ChatOptions,
   type ChatStats,
+  type ConnectionPanel,
   type Fault,
   type FormatName,
   type InitInput,
@@ -31,6 +34,10 @@ import init, {
   type StreamOptions,
   type SyncInitInput,
   type TaggedTools,
+  type TaskAnswer,
+  type TaskEnd,
+  type TaskEvent,
+  type TaskStreamOptions,
   type ToolCall,
   type ToolContext,
   type ToolOptions,
@@ -69,7 +76,7 @@ function same<A, B>(_: [A] extends [B] ? ([B] extends [A] ? true : false) : fals
 // What is added is used below, too: a name that is missing here fails to compile.
 same<
   keyof typeof Module,
-  "ChatRows" | "ChatStream" | "PreparingEmitter" | "initSync" | "default" | "parsePreparingMarker" | "preparingMarker"
+  "ChatRows" | "ChatStream" | "PreparingEmitter" | "TaskStreamClient" | "initSync" | "default" | "parsePreparingMarker" | "preparingMarker"
 >(true);
 same<keyof typeof Renderer, "applyOps" | "diffLines" | "mountPanels" | "mountRows" | "patchLines" | "readOps">(true);
 same<
@@ -87,6 +94,38 @@ same<
   keyof PreparingEmitter,
   "delta" | "end" | "free" | "preparing" | "reported" | "tick" | "visible"
 >(true);
+
+same<
+  keyof TaskStreamClient,
+  | "answer" | "autoApprove" | "cancel" | "close" | "connect" | "free" | "loadHistory" | "send" | "stop" | "stream" | "unsent"
+  | typeof Symbol.dispose
+>(true);
+
+export async function follow(chat: ChatRows): Promise<string> {
+  const attachments: Attachment[] = [{ url: "https://example.org/a", filename: "a" }];
+  const options: Required<TaskStreamOptions> = {
+    url: "https://example.org", task: "7", mode: "new", input: "hello", attachments, autoApprove: true, autoAnswer: false,
+    timeout: 0, maxDials: 3, silence: 1000, dropSilent: true, backoff: { first: 1, max: 2, jitter: 0.5 }, stopCodes: [4401],
+    data: "plain", classify: async ({ code, opened }) => opened || code !== 1006,
+    loadHistory: async (cursor) => (cursor === null ? undefined : { chunks: [] }),
+    onEvent: (event: TaskEvent) => {
+      if (event.type === "task-error") same<string, typeof event.data>(true);
+    },
+    signal: AbortSignal.timeout(5),
+  };
+  const client = new TaskStreamClient(chat, options);
+  new TaskStreamClient(null, { url: "", task: "" }).close();
+  // @ts-expect-error a task has an id
+  new TaskStreamClient(chat, { url: "" });
+  const ended: Promise<TaskEnd> = client.connect();
+  const answer: TaskAnswer = ["a", "b"];
+  const told: boolean[] = [client.send("hello", { attachments }), client.cancel(), client.stop(), client.answer(1, answer), client.answer("q", { "Which?": answer }), client.answer("q", null)];
+  client.autoApprove(false);
+  const { state, attempt, retryAt, code, reason }: Partial<ConnectionPanel> = chat.panels().connection ?? {};
+  const stream: ChatStream | null = client.stream;
+  const { usage } = await ended;
+  return [...told, await client.loadHistory(), state, attempt, retryAt, code, reason, stream?.end, usage.total_tokens, ...client.unsent].join();
+}
 
 export async function start(module: WebAssembly.Module): Promise<ChatRows> {
   const input: InitInput = new URL("chatrows_bg.wasm", "https://example.org/");

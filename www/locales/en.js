@@ -32,6 +32,7 @@ export default {
   "error.arguments-malformed": "The arguments are not valid JSON", "error.arguments-too-long": "The arguments are too long",
   "error.arguments-nesting": "The arguments are nested too deeply", "error.name-missing": "The call names no tool",
   "error.no-records": "The response is not a stream of messages", "error.other": "The response broke off with an error",
+  "error.refused": "The server refused the connection", "error.unreachable": "The server cannot be reached",
 
   "activity.waiting": "Thinking…", "activity.retrying": "Trying again…", "activity.stalled": "Waiting for data…",
 
@@ -44,8 +45,11 @@ export default {
   "usage.inputTokens": "{count} tokens in", "usage.outputTokens": "{count} out", "usage.reasoningTokens": "{count} reasoning",
   "usage.cachedTokens": "{count} cached", "usage.totalTokens": "{count} in all", "usage.context": "Context: {used} of {size}",
   "usage.cost": "Cost: {amount}",
-  "connection.connecting": "Connecting…", "connection.connected": "Connected", "connection.reconnecting": "Connecting again…",
-  "connection.disconnected": "Not connected", "connection.failed": "The connection failed",
+  "connection.idle": "Not connected", "connection.connecting": "Connecting…", "connection.open": "Connected",
+  "connection.silent": "Connected, but nothing is coming", "connection.retrying": "The connection was lost: trying again (attempt {attempt})",
+  "connection.closed": "Disconnected", "connection.task-ended": "The task has ended", "connection.task-error": "The task has failed",
+  "connection.timeout": "The task took too long", "connection.refused": "The server refused the connection",
+  "connection.unreachable": "The server cannot be reached", "task.cancelled": "Cancelled",
 
   "say.completion": "Task completed", "say.checkpoint": "Checkpoint saved",
   "say.shellIntegration": "The terminal does not report what a command prints", "say.browserLaunch": "Opening the browser",
@@ -59,7 +63,8 @@ export default {
   "say.autoLimit": "Requests made without asking: {count}. Go on?",
   "say.budget": "The budget is used up: go on?", "say.resume": "Go on with this task?",
   "say.resumeDone": "This task is completed: go on with it?", "say.newTask": "Start a new task?",
-  "say.report": "Report a problem", "say.retry": "Trying again, attempt {attempt} of {max}", "say.retrying": "Trying again", "say.retryAttempt": "Trying again, attempt {attempt}",
+  "say.report": "Report a problem", "say.retry": "Trying again, attempt {attempt} of {max}", "say.retrying": "Trying again",
+  "say.retryAttempt": "Trying again, attempt {attempt}",
   "say.rateLimit": "Waiting {seconds} s for the rate limit",
   "say.bodyMalformed": "The message could not be read; this is its text",
 };

@@ -32,6 +32,7 @@ export default {
   "error.arguments-malformed": "Les arguments ne sont pas du JSON valide", "error.arguments-too-long": "Les arguments sont trop longs",
   "error.arguments-nesting": "Les arguments sont trop imbriqués", "error.name-missing": "L’appel ne nomme aucun outil",
   "error.no-records": "La réponse n’est pas un flux de messages", "error.other": "La réponse s’est arrêtée sur une erreur",
+  "error.refused": "Le serveur a refusé la connexion", "error.unreachable": "Le serveur est injoignable",
 
   "activity.waiting": "Réflexion…", "activity.retrying": "Nouvel essai…", "activity.stalled": "En attente de données…",
 
@@ -44,8 +45,11 @@ export default {
   "usage.inputTokens": "{count} jetons en entrée", "usage.outputTokens": "{count} en sortie", "usage.reasoningTokens": "{count} de réflexion",
   "usage.cachedTokens": "{count} en cache", "usage.totalTokens": "{count} en tout", "usage.context": "Contexte : {used} sur {size}",
   "usage.cost": "Coût : {amount}",
-  "connection.connecting": "Connexion…", "connection.connected": "Connecté", "connection.reconnecting": "Reconnexion…",
-  "connection.disconnected": "Non connecté", "connection.failed": "La connexion a échoué",
+  "connection.idle": "Non connecté", "connection.connecting": "Connexion…", "connection.open": "Connecté",
+  "connection.silent": "Connecté, mais rien n’arrive", "connection.retrying": "Connexion perdue : nouvel essai (tentative {attempt})",
+  "connection.closed": "Déconnecté", "connection.task-ended": "La tâche est terminée", "connection.task-error": "La tâche a échoué",
+  "connection.timeout": "La tâche a pris trop de temps", "connection.refused": "Le serveur a refusé la connexion",
+  "connection.unreachable": "Le serveur est injoignable", "task.cancelled": "Annulé",
 
   "say.completion": "Tâche terminée", "say.checkpoint": "Point de contrôle enregistré",
   "say.shellIntegration": "Le terminal ne transmet pas ce que la commande affiche", "say.browserLaunch": "Ouverture du navigateur",
@@ -59,7 +63,8 @@ export default {
   "say.autoLimit": "Requêtes faites sans demander : {count}. Continuer ?",
   "say.budget": "Le budget est épuisé : continuer ?", "say.resume": "Reprendre cette tâche ?",
   "say.resumeDone": "Cette tâche est terminée : la reprendre ?", "say.newTask": "Commencer une nouvelle tâche ?",
-  "say.report": "Signaler un problème", "say.retry": "Nouvel essai, {attempt} sur {max}", "say.retrying": "Nouvel essai", "say.retryAttempt": "Nouvel essai, numéro {attempt}",
+  "say.report": "Signaler un problème", "say.retry": "Nouvel essai, {attempt} sur {max}", "say.retrying": "Nouvel essai",
+  "say.retryAttempt": "Nouvel essai, tentative {attempt}",
   "say.rateLimit": "Attente de {seconds} s à cause de la limite de débit",
   "say.bodyMalformed": "Le message n’a pas pu être lu ; voici son texte",
 };

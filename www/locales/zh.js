@@ -32,6 +32,7 @@ export default {
   "error.arguments-malformed": "参数不是有效的 JSON", "error.arguments-too-long": "参数过长",
   "error.arguments-nesting": "参数嵌套过深", "error.name-missing": "调用没有指明工具",
   "error.no-records": "响应不是消息流", "error.other": "响应因错误而中断",
+  "error.refused": "服务器拒绝了连接", "error.unreachable": "无法连接到服务器",
 
   "activity.waiting": "正在思考…", "activity.retrying": "正在重试…", "activity.stalled": "正在等待数据…",
 
@@ -44,8 +45,11 @@ export default {
   "usage.inputTokens": "输入 {count} 个词元", "usage.outputTokens": "输出 {count}", "usage.reasoningTokens": "思考 {count}",
   "usage.cachedTokens": "缓存 {count}", "usage.totalTokens": "共 {count}", "usage.context": "上下文：{used}/{size}",
   "usage.cost": "费用：{amount}",
-  "connection.connecting": "正在连接…", "connection.connected": "已连接", "connection.reconnecting": "正在重新连接…",
-  "connection.disconnected": "未连接", "connection.failed": "连接失败",
+  "connection.idle": "未连接", "connection.connecting": "正在连接…", "connection.open": "已连接",
+  "connection.silent": "已连接，但没有收到任何内容", "connection.retrying": "连接已断开：正在重试（第 {attempt} 次）",
+  "connection.closed": "已断开", "connection.task-ended": "任务已结束", "connection.task-error": "任务失败",
+  "connection.timeout": "任务耗时过长", "connection.refused": "服务器拒绝了连接",
+  "connection.unreachable": "无法连接到服务器", "task.cancelled": "已取消",
 
   "say.completion": "任务已完成", "say.checkpoint": "已保存检查点",
   "say.shellIntegration": "终端无法报告命令的输出", "say.browserLaunch": "正在打开浏览器",
@@ -59,7 +63,8 @@ export default {
   "say.autoLimit": "已自动发出 {count} 次请求：要继续吗？",
   "say.budget": "预算已用完：要继续吗？", "say.resume": "要继续这个任务吗？",
   "say.resumeDone": "任务已完成：要继续吗？", "say.newTask": "要开始新任务吗？",
-  "say.report": "报告问题", "say.retry": "正在重试，第 {attempt} 次，共 {max} 次", "say.retrying": "正在重试", "say.retryAttempt": "正在重试，第 {attempt} 次",
+  "say.report": "报告问题", "say.retry": "正在重试，第 {attempt} 次，共 {max} 次", "say.retrying": "正在重试",
+  "say.retryAttempt": "正在重试，第 {attempt} 次",
   "say.rateLimit": "因速率限制等待 {seconds} 秒",
   "say.bodyMalformed": "无法读取这条消息，以下是它的原文",
 };

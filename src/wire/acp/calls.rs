@@ -446,6 +446,11 @@ impl Call {
         }
     }
 
+    /// Whether it asks the user.
+    pub fn is_question(&self) -> bool {
+        self.question.is_some()
+    }
+
     /// It asks the user, or what was answered is known.
     pub fn question(&mut self, news: &mut News) -> &mut Question {
         news.fact(Fact::Question);

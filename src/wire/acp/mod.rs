@@ -605,6 +605,17 @@ impl Acp {
         effect.and(self.set_at_work(false, sink)).and(sink.chunk(Chunk::TurnEnd))
     }
 
+    /// Nothing more comes, and nothing can be sent: nobody is asked any more.
+    pub fn end_asking(&mut self, sink: &mut dyn ChunkSink) -> Effect {
+        let mut effect = self.expire(sink);
+        for key in &self.open {
+            if let Some(call) = self.calls.get_mut(key).filter(|call| call.is_question()) {
+                effect = effect.and(call.end(RowState::Expired, sink));
+            }
+        }
+        effect
+    }
+
     fn notice(&mut self, session: &str, update: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         let title = text(update.get("title"));
         let words = match text(update.get("description")) {

@@ -49,7 +49,7 @@ export function everyKind(chat) {
   const rows = [...ROWS, { kind: "tool", state: "running", busy: true, tool: tool("sub_agent", { title: "find the table" }) }, ...children(ROWS.length + 1)];
   rows.forEach((row, i) => chat.insert({ id: i + 1, ...row }));
   chat.panel("session", { title: "Tides" });
-  chat.panel("connection", { state: "reconnecting" });
+  chat.panel("connection", { state: "retrying", attempt: 2 });
   chat.panel("mode", { current: "plan", available: [{ id: "plan", name: "Plan first" }] });
   chat.panel("plan", { entries: [{ content: "Tidy the notes", status: "completed", priority: "low" }, { content: "Find the table", status: "in_progress", priority: "high" }, { content: "Show it", status: "pending", priority: "medium" }] });
   chat.panel("queue", { steering: ["Use metres"], followUp: ["And then the moon"] });
