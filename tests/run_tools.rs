@@ -104,6 +104,19 @@ impl Play {
         self.answer(Outcome::Ended { output: Some(output), is_error: false })
     }
 
+    /// Where the presenter stands: the block at hand, how many there are, what it waits for, and what is so.
+    #[track_caller]
+    fn stands(&mut self, expected: &str) -> &mut Self {
+        let told: Value = serde_json::from_str(&self.chat.chat.turn_json(self.chat.stream).unwrap()).unwrap();
+        let mut words = vec![format!("{} of {}", told["index"], told["blocks"])];
+        words.extend(told["row"].as_u64().map(|row| format!("row {row}")));
+        words.extend(told["waitsFor"].as_str().map(|stage| stage.to_owned()));
+        let all = ["locked", "pending", "rejected", "used", "complete", "aborted", "over"];
+        words.extend(all.into_iter().filter(|name| told[name].as_bool().unwrap()).map(str::to_owned));
+        assert_eq!(words.join(", "), expected);
+        self
+    }
+
     #[track_caller]
     fn rows(&mut self, expected: &str) -> &mut Self {
         self.chat.drain();
@@ -256,6 +269,14 @@ fn an_unknown_and_an_unclosed_call_are_errors_and_the_turn_goes_on() {
     );
 }
 
+/// Nothing is changed by what never runs.
+#[test]
+fn a_broken_call_asks_for_no_checkpoint() {
+    let mut play = Play::new(RunTools { checkpoint: true, ..free() });
+    play.say("<write_to_file><path>b</path>").finish().asks("ready");
+    play.rows("tool failed write_to_file(<path>b</path>) !arguments-incomplete");
+}
+
 #[test]
 fn an_abort_ends_what_runs_and_what_waits() {
     let mut play = Play::new(free());
@@ -290,6 +311,18 @@ fn what_was_never_asked_is_not_taken_back() {
     play.say(READ);
     play.chat.abort();
     play.asks("aborted");
+}
+
+/// What another stream asked under the same number stands.
+#[test]
+fn what_one_stream_takes_back_another_may_have_asked() {
+    let mut play = Play::new(free());
+    play.say(READ);
+    let options = StreamOptions { tagged_tools: Some(TaggedTools::default()), ..Format::ApiStream.into() };
+    let other = play.chat.chat.stream(StreamOptions { run_tools: Some(free()), ..options });
+    play.chat.chat.push_message(other, &json!({"type": "text", "text": WRITE}).to_string());
+    play.chat.chat.abort(other);
+    play.asks("run read_file, aborted").gives("1").finish().asks("ready");
 }
 
 #[test]
@@ -420,6 +453,15 @@ fn a_replay_runs_nothing_twice_and_goes_on_where_it_broke_off() {
 }
 
 #[test]
+fn text_that_a_replay_goes_on_with_is_the_same_block() {
+    for concurrent in [false, true] {
+        let mut play = Play::new(RunTools { concurrent: Some(concurrent), ..free() });
+        play.say("Te").finish().asks("ready").stands("2 of 2, complete, over").restart();
+        play.say("Text.").stands("2 of 2").finish().asks("ready").stands("3 of 3, complete, over");
+    }
+}
+
+#[test]
 fn a_stream_that_was_aborted_starts_anew() {
     let wire = format!("{}\n", json!({"type": "text", "text": READ}));
     let mut play = Play::new(free());
@@ -523,6 +565,62 @@ fn numbers_of_what_is_waited_for_go_on() {
     let before = play.wait.unwrap();
     play.say(READ).say(WRITE).asks("approve write_to_file");
     assert!(!play.chat.chat.settle(play.chat.stream, before, Outcome::Yes));
+}
+
+#[test]
+fn numbers_of_what_is_waited_for_begin_with_one() {
+    let mut play = Play::new(asks());
+    play.say(READ).asks("approve read_file");
+    assert_eq!(play.wait.unwrap().get(), 1);
+    play.answer(Outcome::Yes).asks("run read_file");
+    assert_eq!(play.wait.unwrap().get(), 2);
+}
+
+#[test]
+fn what_is_waited_for_is_told_and_so_is_an_abort() {
+    let mut play = Play::new(asks());
+    play.say(READ).asks("approve read_file");
+    let (stream, approval) = (play.chat.stream, play.wait.unwrap());
+    assert!(play.chat.chat.is_waiting(stream, approval));
+    play.answer(Outcome::Yes).asks("run read_file");
+    let run = play.wait.unwrap();
+    assert!(!play.chat.chat.is_waiting(stream, approval) && play.chat.chat.is_waiting(stream, run));
+    assert!(!play.chat.chat.is_turn_aborted(stream));
+    play.abort();
+    assert!(!play.chat.chat.is_waiting(stream, run));
+    assert!(play.chat.chat.is_turn_aborted(stream));
+}
+
+#[test]
+fn reasoning_is_a_block_as_text_is() {
+    for concurrent in [false, true] {
+        let mut play = Play::new(RunTools { concurrent: Some(concurrent), ..free() });
+        play.message(&json!({"type": "reasoning", "text": "hm"})).stands("0 of 1, row 1").say("a");
+        play.stands("1 of 2, row 2").finish().stands("3 of 3, complete, over");
+    }
+}
+
+/// Where blocks show as they come, what only stands beside the message is none of them.
+#[test]
+fn a_notice_beside_the_message_is_no_block() {
+    let delta = |text: &str, finish: Value| json!({"choices": [{"delta": {"content": text}, "finish_reason": finish}]});
+    let mut play = Play::of(Format::OpenAiChat, false, free());
+    play.message(&delta("a", Value::Null)).message(&delta("", json!("content_filter"))).asks("ready");
+    play.stands("2 of 2, complete, over").rows("text done \"a\" truncated\nnotice done finish.filtered");
+}
+
+#[test]
+fn the_presenter_tells_where_it_stands() {
+    let mut play = Play::new(RunTools { checkpoint: true, parallel: true, ..asks() });
+    play.stands("0 of 0").say("Text.").stands("0 of 1, row 1");
+    play.say(WRITE).stands("1 of 2, row 2, checkpoint, locked").asks("checkpoint");
+    play.say("More.").stands("1 of 3, row 2, checkpoint, locked, pending").answer(Outcome::Yes);
+    play.stands("1 of 3, row 2, approval, locked, pending").asks("approve write_to_file").answer(Outcome::Yes);
+    play.stands("1 of 3, row 2, run, locked, pending").asks("run write_to_file").gives("1");
+    play.stands("2 of 3, row 3, used").say(READ).asks("approve read_file").answer(Outcome::No);
+    play.stands("4 of 4, rejected, used").finish().stands("5 of 5, rejected, used, complete, over");
+    let mut play = Play::new(asks());
+    play.say(READ).stands("0 of 1, row 1, approval, locked").abort().stands("0 of 1, row 1, aborted, over");
 }
 
 /// The end of the stream gives back what a half tag held back; an abort does so as well, and lets nothing begin.
