@@ -190,6 +190,7 @@ mod tests {
         check(&names, "prompt_22", false, false);
         check(&names, "Path", false, false);
         check(&["a", "b"], "ab", false, false);
+        check(&[], "", true, false);
         check(&[], "a", false, false);
     }
 
