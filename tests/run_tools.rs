@@ -186,6 +186,9 @@ fn a_rejection_ends_the_turn_and_each_call_behind_it_says_so() {
         "#,
     );
     assert_eq!(play.chat.chat.tally().records(), 6, "what does not show is counted all the same");
+    for hidden in [2, 5] {
+        assert!(play.chat.chat.row(RowId::new(hidden).unwrap()).is_none(), "nobody keeps what never shows");
+    }
 }
 
 #[test]
@@ -348,6 +351,19 @@ fn a_call_that_the_page_removed_holds_nobody_up() {
         text done "Text."
         tool pending write_to_file(<path>b</path><content>x</content>) whole may
         "#,
+    );
+}
+
+#[test]
+fn calls_before_the_one_that_the_page_removed_go_on() {
+    let call = |id: &str| json!({"type": "tool_call", "id": id, "name": "f", "arguments": "{}"});
+    let mut play = Play::of(Format::ApiStream, false, RunTools { parallel: true, ..asks() });
+    play.message(&call("a")).message(&call("b")).message(&call("c")).finish().asks("approve f");
+    let last = play.chat.chat.rows().last().unwrap().id;
+    assert!(play.chat.chat.truncate_from(last));
+    play.asks("").answer(Outcome::Yes).asks("run f").gives("1").asks("approve f").answer(Outcome::No).asks("ready");
+    play.rows(
+        "tool done f#a({}) whole output \"1\" chose approve\ntool cancelled f#b({}) whole tool.rejected chose reject",
     );
 }
 
