@@ -245,6 +245,18 @@ fn a_tool_that_fails_says_why_and_the_next_has_its_turn() {
     );
 }
 
+/// The next one has its own reasons.
+#[test]
+fn why_a_tool_failed_is_said_of_no_other() {
+    let mut play = Play::new(RunTools { known: Some(vec!["read_file".to_owned()]), ..free() });
+    play.say(READ).say(WRITE).asks("run read_file").answer(Outcome::Failed("disk full")).asks("").chat.drain();
+    let errors = play.chat.rows().as_array().unwrap().iter().map(|row| row["error"].clone()).collect::<Vec<_>>();
+    assert_eq!(
+        errors,
+        [json!({"message": "disk full", "code": "tool-failed"}), json!({"message": "", "code": "tool-unknown"})]
+    );
+}
+
 #[test]
 fn who_fails_to_ask_runs_nothing() {
     let mut play = Play::new(asks());
@@ -316,6 +328,15 @@ fn what_was_never_asked_is_not_taken_back() {
     play.asks("aborted");
 }
 
+/// Nor does it take something else along.
+#[test]
+fn what_nobody_heard_of_yet_is_taken_back_alone() {
+    let mut play = Play::of(Format::OpenAiChat, true, free());
+    let response = |id: &str, text: &str, finish: Value| json!({"id": id, "choices": [{"delta": {"content": text}, "finish_reason": finish}]});
+    play.message(&response("1", "T", json!("stop"))).message(&response("2", READ, Value::Null)).abort();
+    play.asks("ready, aborted");
+}
+
 /// What another stream asked under the same number stands.
 #[test]
 fn what_one_stream_takes_back_another_may_have_asked() {
@@ -365,6 +386,16 @@ fn calls_before_the_one_that_the_page_removed_go_on() {
     play.rows(
         "tool done f#a({}) whole output \"1\" chose approve\ntool cancelled f#b({}) whole tool.rejected chose reject",
     );
+}
+
+#[test]
+fn a_call_that_runs_goes_on_when_the_one_behind_it_is_removed() {
+    let call = |id: &str| json!({"type": "tool_call", "id": id, "name": "f", "arguments": "{}"});
+    let mut play = Play::of(Format::ApiStream, false, free());
+    play.message(&call("a")).message(&call("b")).finish().asks("run f");
+    let last = play.chat.chat.rows().last().unwrap().id;
+    assert!(play.chat.chat.truncate_from(last));
+    play.asks("").gives("1").asks("ready").rows(r#"tool done f#a({}) whole output "1""#);
 }
 
 #[test]
@@ -543,6 +574,17 @@ fn a_call_that_was_taken_back_is_asked_for_again() {
     play.message(&delta(READ, Value::Null)).finish().asks("approve read_file");
 }
 
+/// So is one that was taken back while the call before it ran on.
+#[test]
+fn a_call_that_was_taken_back_before_its_turn_has_one_again() {
+    let delta = |text: &str, finish: Value| json!({"id": "m", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": finish}]});
+    let mut play = Play::of(Format::OpenAiChat, true, free());
+    play.message(&delta(READ, Value::Null)).message(&delta(WRITE, Value::Null)).asks("run read_file");
+    play.message(&delta("more", json!("length"))).asks("").restart();
+    play.message(&delta(READ, Value::Null)).message(&delta(WRITE, Value::Null)).finish().asks("");
+    play.gives("1").asks("run write_to_file").gives("2").asks("ready");
+}
+
 /// The call behind one that was cut is taken back with it.
 #[test]
 fn all_calls_that_were_taken_back_are_asked_for_again() {
@@ -581,6 +623,12 @@ fn numbers_of_what_is_waited_for_go_on() {
     let before = play.wait.unwrap();
     play.say(READ).say(WRITE).asks("approve write_to_file");
     assert!(!play.chat.chat.settle(play.chat.stream, before, Outcome::Yes));
+    play.rows(
+        r#"
+        tool cancelled read_file(<path>a</path>) whole may
+        tool pending write_to_file(<path>b</path><content>x</content>) whole may
+        "#,
+    );
 }
 
 #[test]
@@ -708,6 +756,30 @@ fn the_calls_of_block_arrays_run_in_their_order() {
     // The wire repeats what it said before the call ran.
     play.message(&blocks(&[call("read_file", false), call("list_files", false), text])).asks("");
     play.gives("1").asks("run list_files").gives("2").asks("").finish().asks("ready");
+}
+
+/// Whatever it said before: what is written again does not run half.
+#[test]
+fn a_call_of_a_block_array_that_is_partial_again_is_asked_for_again() {
+    let mut play = Play::of(Format::ApiStream, true, asks());
+    let call = |id: &str, name: &str, partial: bool| json!({"type": "tool_use", "id": id, "name": name, "params": {"path": "p"}, "partial": partial});
+    let blocks = |blocks: &[Value]| json!({"assistantMessageContent": blocks});
+    play.message(&blocks(&[call("a", "read_file", false)])).asks("approve read_file");
+    play.message(&blocks(&[call("a", "read_file", true)])).asks("cancel");
+    // It is open, so what stands behind it waits.
+    play.message(&blocks(&[call("a", "read_file", true), call("b", "list_files", false)])).asks("");
+    play.message(&blocks(&[call("a", "read_file", false), call("b", "list_files", false)])).asks("approve read_file");
+    play.answer(Outcome::Yes).asks("run read_file").gives("1").finish().asks("ready");
+}
+
+/// What the other side asks about stays, for it to be answered; nobody runs it here.
+#[test]
+fn an_ask_whose_arguments_do_not_parse_is_not_run_here() {
+    let body = json!({"serverName": "s", "toolName": "t", "arguments": "[1"}).to_string();
+    let mut play = Play::of(Format::Say, false, free());
+    play.message(&json!({"ts": 1, "type": "ask", "ask": "use_mcp_server", "text": body})).asks("");
+    assert_eq!(play.chat.rows()[0]["state"], "pending");
+    play.finish().asks("ready");
 }
 
 #[test]

@@ -225,6 +225,8 @@ impl Turns {
                         return;
                     }
                     self.take_back(block, stage);
+                    // What becomes of the block that was is nothing to the row.
+                    self.rows[block] = None;
                 }
                 let block = self.turn.blocks();
                 match self.blocks.binary_search_by_key(&id, |(row, _)| *row) {
