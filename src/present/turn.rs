@@ -68,7 +68,7 @@ pub trait TurnHost {
     fn show(&mut self, block: BlockNumber);
     /// The call is passed over; its row says why. Told once for each call.
     fn skip(&mut self, block: BlockNumber, why: Skip);
-    /// The call failed before it could run: an error row with this code.
+    /// The call, which shows, failed before it could run: an error row with this code.
     fn fail(&mut self, block: BlockNumber, code: &'static str);
     /// Make the first checkpoint, or say when it is made.
     fn checkpoint(&mut self, wait: WaitId);

@@ -351,7 +351,6 @@ impl Turns {
     pub fn restart(&mut self) {
         if self.turn.is_aborted() {
             self.turn.begin_anew();
-            self.rows.clear();
             self.blocks.clear();
             self.swept = 0;
         }
@@ -447,7 +446,6 @@ impl TurnHost for Host<'_, '_> {
     }
 
     fn fail(&mut self, block: BlockNumber, code: &'static str) {
-        self.show(block);
         if let Some(row) = self.executable(block) {
             let why = error(self.words.take().unwrap_or_default(), Some(code), None);
             end(row, RowState::Failed, Fact::Error, why, self.stage);
