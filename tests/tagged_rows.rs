@@ -277,6 +277,26 @@ fn what_passes_the_cap_on_text_is_cut_and_says_so() {
 }
 
 #[test]
+fn records_count_by_what_came_of_their_text() {
+    let limits = Limits { text_bytes: 24, ..Limits::default() };
+    let mut chat = chat_of(Format::OpenAiChat, Options { limits, ..Options::default() });
+    let tools = Some(TaggedTools::default());
+    chat.stream = chat.chat.stream(StreamOptions { tagged_tools: tools, ..StreamOptions::from(Format::OpenAiChat) });
+    for (text, applied, no_op, faulted) in [
+        ("<read_", 0, 1, 0),
+        ("file>", 1, 1, 0),
+        ("</read_file>", 2, 1, 0),
+        ("a text", 2, 1, 1),
+        // That it is cut was said.
+        ("that is cut", 2, 2, 1),
+    ] {
+        chat.push(sse([content(text)]).as_bytes());
+        let counts = chat.counts();
+        assert_eq!((counts.applied, counts.no_op, counts.faulted), (applied, no_op, faulted), "{text}");
+    }
+}
+
+#[test]
 fn chunks_of_an_extension_carry_tags_as_well() {
     let mut chat = ChatRows::new(Options::default());
     let tools = Some(TaggedTools::default());
