@@ -154,7 +154,7 @@ mod tests {
         check("````\na\n```\nb\n`````\nc", "````\n#\n```\n#\n`````\nc");
         check("```\na\n~~~\nb\n```\nc", "```\n#\n~~~\n#\n```\nc");
         check("```\na\n``` b\nc\n``` \t\nd", "```\n#\n``` #\n#\n``` \t\nd");
-        check("```\na``\nb", "```\n#``\n#");
+        check("```\n``a\nb", "```\n``#\n#");
         check("a\n```\nb", "a\n```\n#");
     }
 
