@@ -6,7 +6,7 @@
 
 mod support;
 
-use chatrows::Grammar;
+use chatrows::{Grammar, TaggedArgs};
 use support::Random;
 use support::tagged::{Block, Message, PARAMS, line};
 
@@ -300,6 +300,7 @@ fn the_grammar_says_whether_tool_tags_count_in_code() {
     check_with(&grammar, "use `<read_file>` to read", r#""use `" ~read_file{}"#, true);
     let fenced = "```xml\n<read_file><path>a</path></read_file>\n```";
     check_with(&grammar, fenced, r#""```xml" read_file{path: "a"} "```""#, true);
+    check_with(&grammar, "xread_file>", r#""xread_file>""#, true);
 }
 
 #[test]
@@ -463,6 +464,25 @@ fn a_cap_cuts_no_character() {
     let mut message = Message::new(&Grammar::default(), 2);
     message.push("aé");
     assert_eq!((line(message.told()).as_str(), message.parser.truncated()), (r#"~"a""#, true));
+}
+
+#[test]
+fn a_message_as_long_as_its_cap_is_whole() {
+    let mut message = Message::new(&Grammar::default(), 3);
+    message.push("aé");
+    message.push("");
+    assert_eq!((line(message.told()).as_str(), message.parser.truncated()), (r#"~"aé""#, false));
+}
+
+/// They are the caller's to take away.
+#[test]
+fn without_the_fields_that_were_what_comes_is_told() {
+    let (mut args, mut fields) = (TaggedArgs::new(&Grammar::default(), "read_file"), Vec::new());
+    args.advance("<path>a</path>", &mut fields);
+    fields.clear();
+    let body = "<path>a</path><path>b</path>";
+    args.finish(true, body, &mut fields);
+    assert_eq!(fields.iter().map(|field| field.text(body)).collect::<Vec<_>>(), ["b"]);
 }
 
 /// The original gives a value of more than 100 KiB up; here a value is as long as the message may be.
