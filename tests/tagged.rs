@@ -474,6 +474,23 @@ fn a_message_as_long_as_its_cap_is_whole() {
     assert_eq!((line(message.told()).as_str(), message.parser.truncated()), (r#"~"aé""#, false));
 }
 
+/// Once taking back has cost too much, what shows stays until the call ends.
+#[test]
+fn what_comes_too_often_changes_nothing_that_shows() {
+    let long = "x".repeat(8192);
+    let (mut args, mut fields) = (TaggedArgs::new(&Grammar::default(), "replace_in_file"), Vec::new());
+    let mut body = format!("<diff>{long}</diff>{}", "<path>a</path>".repeat(4));
+    for more in ["", "<path>b", "c</path> <url>d"] {
+        body.push_str(more);
+        args.advance(&body, &mut fields);
+        assert!(args.preview_truncated());
+        assert_eq!(fields.iter().map(|field| field.text(&body)).collect::<Vec<_>>(), [long.as_str(), "a"]);
+    }
+    args.finish(false, &body, &mut fields);
+    let fields = fields.iter().map(|field| (field.text(&body), field.closed)).collect::<Vec<_>>();
+    assert_eq!(fields, [(long, true), ("bc".to_owned(), true), ("d".to_owned(), false)]);
+}
+
 /// They are the caller's to take away.
 #[test]
 fn without_the_fields_that_were_what_comes_is_told() {
