@@ -502,9 +502,10 @@ fn a_replay_runs_nothing_twice_and_goes_on_where_it_broke_off() {
 #[test]
 fn text_that_a_replay_goes_on_with_is_the_same_block() {
     for concurrent in [false, true] {
-        let mut play = Play::new(RunTools { concurrent: Some(concurrent), ..free() });
-        play.say("Te").finish().asks("ready").stands("2 of 2, complete, over").restart();
-        play.say("Text.").stands("2 of 2").finish().asks("ready").stands("3 of 3, complete, over");
+        let mut play = Play::of(Format::OpenAiChat, false, RunTools { concurrent: Some(concurrent), ..free() });
+        let delta = |text: &str| json!({"choices": [{"delta": {"content": text}}]});
+        play.message(&delta("Te")).finish().asks("ready").stands("2 of 2, complete, over").restart();
+        play.message(&delta("Text.")).stands("2 of 2").finish().asks("ready").stands("3 of 3, complete, over");
     }
 }
 
