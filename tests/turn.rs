@@ -303,9 +303,11 @@ fn what_is_handled_or_aborted_cannot_be_taken_back() {
     play.said("").answer(Answer::No).complete().said("reject 1, ready");
     play.turn.withdraw(1, "gone", &mut play.log);
     assert_eq!((play.turn.ended(0), play.turn.ended(1)), (Some(DONE), Some(DONE)));
-    play.whole(WRITES).abort();
-    play.turn.withdraw(3, "gone", &mut play.log);
-    assert_eq!(play.turn.ended(3), Some(DONE));
+    play.whole(WRITES).whole(WRITES).abort();
+    for block in [3, 4] {
+        play.turn.withdraw(block, "gone", &mut play.log);
+        assert_eq!(play.turn.ended(block), Some(DONE));
+    }
 }
 
 #[test]
@@ -374,13 +376,7 @@ fn check_told(turn: &Turn, complete: bool, rejected: bool, used: bool, over: boo
 fn a_turn_tells_what_it_has_come_to() {
     let mut play = Play::new(PARALLEL);
     check_told(&play.turn, false, false, false, false);
-    play.whole(WRITES).complete();
-    check_told(&play.turn, true, false, false, false);
-    play.answer(Answer::Yes).answer(Answer::Yes);
-    check_told(&play.turn, true, false, true, true);
-    play.whole(WRITES).answer(Answer::Yes).answer(Answer::Yes).whole(WRITES);
-    check_told(&play.turn, false, false, true, false);
-    play.complete();
+    play.whole(WRITES).answer(Answer::Yes).answer(Answer::Yes).whole(WRITES).complete();
     check_told(&play.turn, true, false, true, false);
     play.answer(Answer::No);
     check_told(&play.turn, true, true, true, true);
