@@ -241,6 +241,16 @@ fn the_grammar_says_which_values_go_to_their_last_closing_tag() {
     );
 }
 
+/// All of their letters count, not only those that tell them apart.
+#[test]
+fn closing_tags_that_are_alike_are_not_taken_for_one_another() {
+    let names = Grammar::empty().with_tool("t").with_param("ab").with_param("cb").with_param("cbx");
+    let grammar = names.with_last_close("t", "ab");
+    check_with(&grammar, "<t><ab>1</ab><cb>2</ab></t>", r#"t{ab: "1</ab><cb>2"}"#, true);
+    check_with(&grammar, "<t><ab>1</ab><cbx>2</cb>3</cbx></t>", r#"t{ab: "1", cbx: "2</cb>3"}"#, true);
+    check_with(&grammar, "<t><ab>1</ab><cbx>2</a>3</cbx></t>", r#"t{ab: "1", cbx: "2</a>3"}"#, true);
+}
+
 #[test]
 fn any_other_value_ends_at_its_first_closing_tag() {
     check("<replace_in_file><diff>x </diff> y</diff></replace_in_file>", r#"replace_in_file{diff: "x"}"#);
