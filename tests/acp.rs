@@ -1496,3 +1496,37 @@ fn a_call_that_runs_already_may_still_ask() {
         r#"tool done ?#t() title "x" may"#,
     );
 }
+
+/// Agents ask by a call as well, and tell the answer where others tell the output.
+#[test]
+fn a_call_that_asks_the_user_is_a_question() {
+    let questions = json!([
+        {"question": "Which port?", "header": "Port", "options": [{"label": "Dover", "description": "near"}, {"label": "Calais"}]},
+        {"question": "Which ships?", "multiSelect": true, "options": ["Tern", "Gull"]},
+    ]);
+    let begun = call("q", json!({"title": "AskUserQuestion", "rawInput": {"questions": questions}}));
+    let chat = check(std::slice::from_ref(&begun), "question pending");
+    let parts = json!([
+        {"text": "Which port?", "header": "Port", "custom": true, "options": [{"label": "Dover", "description": "near"}, {"label": "Calais"}]},
+        {"text": "Which ships?", "custom": true, "multiple": true, "options": [{"label": "Tern"}, {"label": "Gull"}]},
+    ]);
+    assert_eq!(chat.rows()[0]["question"], json!({"request": "q", "parts": parts}));
+    let answers = json!({"Which port?": "Dover", "Which ships?": ["Tern", "Gull"]});
+    let answered = patch("q", json!({"rawOutput": {"answers": answers}}));
+    let chat = check(&[begun, answered], "question done");
+    assert_eq!(chat.rows()[0]["question"]["parts"][0]["answer"], "Dover");
+    assert_eq!(chat.rows()[0]["question"]["parts"][1]["answer"], json!(["Tern", "Gull"]));
+    // The words of one alone are the row's, and a call by another name that has such an input is none.
+    let one = json!({"questions": [{"question": "Which port?", "options": ["Dover"]}]});
+    check(
+        &[call("q", json!({"kind": "other", "title": "question", "rawInput": one}))],
+        r#"question pending "Which port?" (Dover)"#,
+    );
+    let chat = check(
+        &[call("q", json!({"title": "Quiz", "rawInput": {"questions": []}}))],
+        r#"tool pending ?#q({"questions":[]}) whole title "Quiz""#,
+    );
+    assert_eq!(chat.rows()[0]["kind"], "tool");
+    // One that turns out to ask is the question from then on.
+    check(&[call("q", json!({})), patch("q", json!({"rawInput": one}))], r#"question pending "Which port?" (Dover)"#);
+}

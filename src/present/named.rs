@@ -35,6 +35,8 @@ struct NamedRow {
     gave: bool,
     /// It stood before the stream first told of it: what is the start of it may still come.
     stood: bool,
+    /// An earlier pass has brought it, and this one is not at its end yet.
+    replays: bool,
     /// Of a call whose arguments were told.
     reader: Option<Box<CallReader>>,
     /// What the reader said of them once they were said to be whole: what is wrong with them, if anything is.
@@ -65,6 +67,18 @@ impl Named {
         self.rows.get_mut(key).map(|named| &mut named.stood)
     }
 
+    /// Whether a replay tells of the way to an end that a question, or a call of the other side, has come to.
+    pub fn is_behind(&mut self, key: &str, state: RowState, stage: &Stage<'_>) -> bool {
+        let Some(named) = self.rows.get_mut(key).filter(|named| named.replays) else { return false };
+        named.replays = !state.is_at_rest() || state == RowState::Pending;
+        let has_ended = |row: &Row| match row.state {
+            RowState::Done | RowState::Failed if row.tool.as_deref().is_some_and(|tool| tool.is_remote) => true,
+            RowState::Done | RowState::Cancelled | RowState::Expired => row.kind == RowKind::Question,
+            _ => false,
+        };
+        named.replays && stage.rows.get(named.row).is_some_and(has_ended)
+    }
+
     /// The rows, in the order of their keys.
     pub fn rows(&self) -> impl Iterator<Item = RowId> {
         self.rows.iter().map(|named| named.row)
@@ -82,7 +96,7 @@ impl Named {
     /// What comes now is told from the start, of the rows from this index on.
     pub fn restart(&mut self, from: usize) {
         let again = self.rows.iter_mut().filter(|named| named.row.index() >= from);
-        again.for_each(|named| named.seen = 0);
+        again.for_each(|named| (named.seen, named.replays) = (0, true));
     }
 
     /// Notes how much of a block is told now; answers how much was before.
@@ -101,6 +115,7 @@ impl Named {
             runs: false,
             gave: false,
             stood,
+            replays: false,
             reader: None,
             verdict: None,
         };
@@ -129,11 +144,14 @@ impl Blocks {
             None => None,
         };
         if let Some((id, kind)) = known {
+            // A replay tells of the way to what stands already: a call that asks has become a question.
             let replays = self.is_replaying();
-            if has_run(block.state, id, stage) || replays && is_behind(block.state, id, stage) {
+            if replays && kind == RowKind::Question && kind != block.kind {
                 return Effect::None;
             }
-            // A replay tells of the way to what stands already.
+            if has_run(block.state, id, stage) || self.named.is_behind(key, block.state, stage) {
+                return Effect::None;
+            }
             let seen = self.named.note(key, block);
             let stood = self.named.stood(key);
             if block.partial && (replays || stood.as_deref() == Some(&true)) {
@@ -211,7 +229,7 @@ impl Blocks {
         self.named.rows.get_mut(key).into_iter().for_each(|named| named.runs = runs);
         match row.state {
             RowState::Cancelled => Effect::None,
-            _ if self.is_replaying() && is_behind(state, id, stage) => Effect::None,
+            _ if self.named.is_behind(key, state, stage) => Effect::None,
             _ => self.set_state(id, state, stage),
         }
     }
@@ -343,14 +361,6 @@ fn has_run(state: RowState, id: RowId, stage: &Stage<'_>) -> bool {
     let ran = matches!(row.state, RowState::Running | RowState::Done | RowState::Failed);
     let waits = matches!(state, RowState::Preparing | RowState::Pending);
     ran && waits && row.tool.as_deref().is_some_and(|tool| tool.input_done && !tool.is_remote)
-}
-
-/// Whether the wire tells of the way to an end that a call of the other side has come to.
-pub(super) fn is_behind(state: RowState, id: RowId, stage: &Stage<'_>) -> bool {
-    let Some(row) = stage.rows.get(id) else { return false };
-    let has_ended = matches!(row.state, RowState::Done | RowState::Failed);
-    let waits = !state.is_at_rest() || state == RowState::Pending;
-    has_ended && waits && row.tool.as_deref().is_some_and(|tool| tool.is_remote)
 }
 
 /// Whether a partial block that has grown from `seen` bytes is no more than the start of what its row has. Rows that

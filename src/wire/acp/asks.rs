@@ -178,15 +178,21 @@ impl Call {
     pub fn note_question(&mut self, update: Value<'_>, news: &mut News) {
         let (input, meta) = (update.get("rawInput"), update.get("_meta").get("askUserQuestion"));
         let questions = [input.get("questions"), meta.get("questions"), meta];
-        let Some(questions) = questions.into_iter().find(|questions| questions.is_array()) else { return };
-        if !self.is_question_by_name() {
+        let questions = questions.into_iter().find(|questions| questions.is_array());
+        let answers = [input.get("answers"), update.get("rawOutput").get("answers"), meta.get("answers")];
+        let says = match self.is_question() {
+            false => questions.is_some() && self.is_question_by_name(),
+            true => questions.is_some() || answers.iter().any(|answers| answers.is_object()),
+        };
+        if !says {
             return;
         }
         let id = self.id().to_owned();
         let multiple = [input.get("multiple"), meta.get("multiple")].iter().find_map(|flag| flag.bool());
         let question = self.question(news);
-        question.ask(&id, questions, multiple);
-        let answers = [input.get("answers"), update.get("rawOutput").get("answers"), meta.get("answers")];
+        if let Some(questions) = questions {
+            question.ask(&id, questions, multiple);
+        }
         for answers in answers {
             question.answer(answers);
         }
@@ -198,12 +204,9 @@ impl Call {
 
 /// Whether a title or kind says that a call asks the user.
 pub(super) fn names_question(name: &str) -> bool {
-    let plain: String =
-        name.trim().chars().map(|c| if matches!(c, ' ' | '_') { '-' } else { c.to_ascii_lowercase() }).collect();
-    plain == "question"
-        || plain == "user-question"
-        || plain.ends_with("-user-question")
-        || plain.contains("ask-user-question")
+    let letters = name.trim().chars().filter(|c| !matches!(c, ' ' | '_' | '-'));
+    let plain: String = letters.map(|c| c.to_ascii_lowercase()).collect();
+    plain == "question" || plain.ends_with("userquestion") || plain.contains("askuserquestion")
 }
 
 impl Acp {
@@ -221,7 +224,7 @@ impl Acp {
         let request = id.raw();
         let permission = Raw::written(|json| {
             json.object(|json| {
-                if id.exists() {
+                if id.str().is_some() || id.number().is_some() {
                     json.key("request").raw(request);
                 }
                 json.key("options").array(|json| {
@@ -258,7 +261,7 @@ impl Acp {
         let properties = params.get("requestedSchema").get("properties");
         let question = Raw::written(|json| {
             json.object(|json| {
-                if id.exists() {
+                if id.str().is_some() || id.number().is_some() {
                     json.key("request").raw(id.raw());
                 }
                 let mut all = properties.members();
@@ -339,7 +342,7 @@ impl Acp {
 
     /// Notes that something was asked.
     pub(super) fn note_request(&mut self, id: Value<'_>, asked: Asked) {
-        if !id.exists() {
+        if id.str().is_none() && id.number().is_none() {
             return;
         }
         self.hears_editor |= matches!(asked, Asked::Prompt | Asked::Session | Asked::Editor);

@@ -454,6 +454,8 @@ impl Call {
     /// It asks the user, or what was answered is known.
     pub fn question(&mut self, news: &mut News) -> &mut Question {
         news.fact(Fact::Question);
+        // A call that turns out to be a question is another row, which knows nothing yet.
+        self.told &= self.question.is_some();
         self.question.get_or_insert_default()
     }
 
@@ -471,9 +473,7 @@ impl Call {
     /// Whether its title and kind are those of a call that asks the user, or say nothing.
     pub fn is_question_by_name(&self) -> bool {
         let names = [&*self.title, &*self.name, self.work.unwrap_or_default()];
-        self.question.is_some()
-            || names.iter().any(|name| names_question(name))
-            || names.iter().all(|name| name.is_empty())
+        names.iter().any(|name| names_question(name)) || names.iter().all(|name| name.is_empty())
     }
 
     pub fn permission(&self) -> Option<&Raw> {
