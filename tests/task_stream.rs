@@ -213,7 +213,7 @@ fn a_ping_shows_nothing() {
 fn the_end_of_a_task_fails_tools_that_are_open() {
     let frames =
         task().call("a", json!({"title": "ls", "status": "in_progress"})).call("b", json!({"title": "rm"})).ended();
-    check(&frames, "user done \"go\"\ntool failed ?#a() whole title \"ls\"\ntool failed ?#b() title \"rm\"");
+    check(&frames, "user done \"go\"\ntool failed ?#a() title \"ls\"\ntool failed ?#b() title \"rm\"");
 }
 
 #[test]
@@ -270,13 +270,13 @@ fn an_error_that_is_not_the_end_ends_nothing() {
         "",
         json!({"error": "slow", "terminal": false}),
     );
-    check(&frames, "user done \"go\"\ntool running ?#a() whole title \"ls\"\nerror done \"slow\"");
+    check(&frames, "user done \"go\"\ntool running ?#a() title \"ls\"\nerror done \"slow\"");
     let frames = task().call("a", json!({"title": "ls", "status": "in_progress"})).frame(
         "task-error",
         "",
         json!({"error": "gone"}),
     );
-    check(&frames, "user done \"go\"\ntool failed ?#a() whole title \"ls\"\nerror done \"gone\"");
+    check(&frames, "user done \"go\"\ntool failed ?#a() title \"ls\"\nerror done \"gone\"");
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn a_cancelled_turn_says_so_and_its_tools_are_cancelled() {
         .ended();
     let expected = "
         user done \"go\"
-        tool cancelled ?#a() whole title \"ls\" output \"late\"
+        tool cancelled ?#a() title \"ls\" output \"late\"
         text cancelled \"so far\"
         notice done task.cancelled";
     check(&frames, expected);
@@ -464,7 +464,7 @@ fn a_change_to_files_is_read_from_what_a_call_gave_back() {
     let frames = task()
         .call("a", json!({"title": "edit", "kind": "edit"}))
         .more("a", json!({"status": "completed", "rawOutput": raw}));
-    let chat = check(&frames, "user done \"go\"\ntool done ?#a() whole title \"edit\"");
+    let chat = check(&frames, "user done \"go\"\ntool done ?#a() title \"edit\"");
     let rows: Value = serde_json::from_str(&chat.chat.rows_json()).unwrap();
     assert_eq!(rows[1]["tool"]["content"], json!([{"type": "patch", "path": "a.rs", "text": "@@ -1 +1 @@\n-a\n+b\n"}]));
 }
@@ -920,7 +920,7 @@ fn a_replay_after_history_was_loaded_leaves_all_rows_as_they_were() {
 fn an_abort_ends_everything() {
     let mut chat = check(
         &task().call("a", json!({"title": "ls", "status": "in_progress"})).ask("q", which()),
-        "user done \"go\"\ntool running ?#a() whole title \"ls\"\nquestion pending \"Which way?\" (left | right)",
+        "user done \"go\"\ntool running ?#a() title \"ls\"\nquestion pending \"Which way?\" (left | right)",
     );
     chat.abort();
     chat.drain();

@@ -134,20 +134,23 @@ const PRELUDE: &str = r##"
     const EVENTS = { headers: { "content-type": "text/event-stream" } };
 "##;
 
-/// Runs a body of JavaScript, in which `ChatRows` and `PreparingEmitter` are the exported classes and `inputs` the shared table.
+/// Runs a body of JavaScript, in which the exported classes have their names and `inputs` is the shared table.
 async fn js(body: &str) {
     let class = |instance: JsValue| Reflect::get(&instance, &"constructor".into()).unwrap();
     let chat = class(JsChatRows::new(&JsValue::UNDEFINED).unwrap().into());
     let emitter = class(JsPreparingEmitter::new(&JsValue::UNDEFINED).unwrap().into());
+    let options = js_sys::JSON::parse(r#"{"format":"say"}"#).unwrap();
+    let conversion = class(JsConversion::new(&options).unwrap().into());
     let inputs: Array = inputs::INPUTS
         .iter()
         .map(|(name, wire, rows)| Array::of3(&(*name).into(), &(*wire).into(), &rows.trim().into()))
         .collect();
     let function = Function::new_with_args(
-        "ChatRows, PreparingEmitter, inputs",
+        "ChatRows, PreparingEmitter, OpenAiConversion, inputs",
         &format!("return (async () => {{ {PRELUDE} {{ {body} }} }})()"),
     );
-    let promise: Promise = function.call3(&JsValue::UNDEFINED, &chat, &emitter, &inputs).unwrap().unchecked_into();
+    let arguments = Array::of4(&chat, &emitter, &conversion, &inputs);
+    let promise: Promise = function.apply(&JsValue::UNDEFINED, &arguments).unwrap().unchecked_into();
     if let Err(thrown) = JsFuture::from(promise).await {
         let said = |name: &str| Reflect::get(&thrown, &name.into()).ok().and_then(|value| value.as_string());
         panic!("{}", said("message").unwrap_or_else(|| format!("{thrown:?}")));
@@ -159,6 +162,16 @@ macro_rules! tests {
     ($($(#[$doc:meta])* $name:ident: $body:literal)*) => {
         $($(#[$doc])* #[wasm_bindgen_test] async fn $name() { js($body).await; })*
     };
+}
+
+#[wasm_bindgen_test]
+fn what_an_editor_sends_is_one_line() {
+    let prompt = acp_prompted(&3.into(), &"s".into(), &"Fix\nit".into()).unwrap();
+    let parts = r#"[{"type":"text","text":"Fix\nit"}]"#;
+    let head = r#"{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":{"sessionId":"s","prompt":"#;
+    assert_eq!(prompt, format!("{head}{parts}}}}}"));
+    assert!(acp_prompted(&0.into(), &"s".into(), &"x".into()).is_err());
+    assert!(acp_cancelled(&"s".into()).unwrap().contains("session/cancel"));
 }
 
 #[wasm_bindgen_test]

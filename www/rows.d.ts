@@ -1,4 +1,4 @@
-import type { ChatRows, PanelName, Row, RowKind, RowOp, RowPatch } from "./chatrows.js";
+import type { ChatRows, ConfigOption, PanelName, QuestionPart, Row, RowKind, RowOp, RowPatch } from "./chatrows.js";
 
 /** Panels as plain ops build them; `Panels` of the module is what they come to. */
 export interface PanelMap {
@@ -39,6 +39,21 @@ export type ChangedLine = ["+" | "-" | " " | "@", string] | ["…", number];
 /** What changed from one text to another, line by line; nothing where they are the same. */
 export function diffLines(before?: string, after?: string): ChangedLine[];
 
+/** What the reader has entered for a question: which of its options, and what in their own words. */
+export interface Entered {
+  chosen: boolean[];
+  words: string;
+}
+
+/** The answer to a question; `undefined` where nothing was entered. */
+export function answerOf(question: Pick<QuestionPart, "options" | "multiple">, entered: Entered): string | string[] | undefined;
+
+/** The answers to the parts of a question by their text; those without one are left out. */
+export function answersOf(parts: QuestionPart[], entered: Entered[]): { [text: string]: string | string[] };
+
+/** An option of an agent's as it stands: the name of its value, or whether it is on. */
+export function optionValue(option: ConfigOption): unknown;
+
 /** A change as text, unified or in blocks of search and replace, line by line. */
 export function patchLines(text: string): ChangedLine[];
 
@@ -76,8 +91,11 @@ export interface RowsViewEvents {
   copy: CustomEvent<{ row: Row; text: string }>;
   /** The reader asks to try again after a retryable error. */
   retry: CustomEvent<{ row: Row }>;
-  /** The reader answers a question: with an option's `id`, else its label, or in their own words; with all of them where several may be chosen. */
-  answer: CustomEvent<{ row: Row; answer: string | string[] }>;
+  /**
+   * The reader answers a question: with an option's `id`, else its label, or in their own words; with all of them where
+   * several may be chosen. A question of several parts has `answers` instead, by the parts' text.
+   */
+  answer: CustomEvent<{ row: Row; answer: string | string[] } | { row: Row; answers: { [text: string]: string | string[] } }>;
   /** The reader chooses an option whose kind allows. Until the row changes, its buttons stay disabled. */
   approve: CustomEvent<{ row: Row; option: PermissionOption }>;
   /** The reader chooses any other option, one without a kind too: `option` says which. */
@@ -119,8 +137,8 @@ export interface PanelsView {
 
 /**
  * Draws inside `element` what is shown once beside the rows, each panel once it says something:
- * `session` `{ title }`, `connection` `{ state }`, `mode` `{ current, name?, available?: { id, name }[] }`,
- * `plan` `{ entries: { content, status, priority }[] }`, `queue` `{ steering, followUp }` with a string each or
+ * `session` `{ title }`, `connection` `{ state }`, `mode` `{ current, name?, available?: { id, name }[] }`
+ * or `{ options: { id, name, type, currentValue, options? }[] }`, `plan` `{ entries: { content, status, priority }[], text? }`, `queue` `{ steering, followUp }` with a string each or
  * `{ text }`, `usage` with its tokens, `used` of `size` and `cost`, a number of US dollars or `{ amount, currency }`.
  * `activity` stands under the rows; other panels are for the page to read (`chat.panels()`).
  */

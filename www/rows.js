@@ -191,6 +191,31 @@ const isAbout = (lines, i) =>
   (/^--- /.test(lines[i]) && /^\+\+\+ /.test(lines[i + 1])) ||
   (/^\+\+\+ /.test(lines[i]) && /^--- /.test(lines[i - 1]));
 
+/**
+ * What a question gets of what the reader has entered: `chosen` says which of its options, `words` what in their own
+ * words. Nothing entered is no answer; own words count before one that was chosen.
+ */
+export function answerOf({ options = [], multiple }, { chosen, words }) {
+  const all = options.filter((_, i) => chosen[i]).map(({ id, label }) => id ?? label), own = words.trim();
+  if (own) all.push(own);
+  return all.length ? (multiple ? all : all.at(-1)) : undefined;
+}
+
+/** The same for the parts of a question, by their words; those without an answer are left out. */
+export function answersOf(parts, entered) {
+  const answers = parts.map((part, i) => [part.text, answerOf(part, entered[i])]);
+  return Object.fromEntries(answers.filter(([, answer]) => answer !== undefined));
+}
+
+/** What was answered, in the words of the options. */
+const labels = ({ options = [], answer }) => [answer].flat().map((one) => options.find(({ id, label }) => (id ?? label) === one)?.label ?? one);
+
+/** An option of an agent's as it stands: the name of its value, or whether it is on. */
+export function optionValue({ currentValue, options }) {
+  const all = array(options).flatMap((one) => (Array.isArray(one?.options) ? one.options : one));
+  return all.find((one) => one?.value === currentValue)?.name ?? currentValue;
+}
+
 function make(tag, name, ...children) {
   const el = document.createElement(tag);
   el.className = name;
@@ -627,12 +652,13 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
 
   function drawContent(rec, content = []) {
     const el = slot(rec, "content", content.length);
-    const same = (a, b) => ["type", "path", "oldText", "newText", "text"].every((key) => a[key] === b?.[key]);
+    const same = (a, b) => ["type", "path", "oldText", "newText", "text", "id"].every((key) => a[key] === b?.[key]);
     rec.content = el && content.map((item, i) => {
       const had = rec.content?.[i];
       if (had && same(item, had.item)) return had;
       const part = make("div", "cr-part");
       if (item.type === "text") new Folding(part, words, () => item.text).write(item.text);
+      else if (item.type === "terminal") part.append(words.say(make("div", "cr-label"), "tool.terminal", { id: item.id }));
       else if (item.type === "diff" || item.type === "patch") {
         const lines = item.type === "diff" ? diffLines(item.oldText, item.newText) : patchLines(item.text);
         const count = (sign) => lines.filter(([s]) => s === sign).length;
@@ -678,9 +704,79 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
     );
   }
 
+  /** Tells the page what was answered; until the row changes there is nothing more to press. */
+  function send(rec, type, detail) {
+    const { ask } = rec.slots;
+    if (ask.matches(":focus-within")) rec.el.focus({ preventScroll: true });
+    ask.querySelectorAll("button, input").forEach((control) => (control.disabled = true));
+    tell(type, { row: rec.row, ...detail });
+  }
+
+  /** What an option says: its label, else the catalogue's word for its kind. */
+  function optionText(option) {
+    const { id, label, kind, description } = option;
+    const said = label === undefined && kind ? words.say(make("bdi", ""), `permission.${kind}`) : make("bdi", "", label ?? id ?? "");
+    return description ? [said, make("small", "cr-description", make("bdi", "", description))] : [said];
+  }
+
+  function choice(type, option) {
+    const box = Object.assign(make("input", ""), { type });
+    return make("label", "cr-check", box, make("span", "", ...optionText(option)));
+  }
+
+  function ownAnswer(done) {
+    const own = make("input", "cr-own");
+    own.dir = "auto";
+    words.label(own, "question.own");
+    words.say(own, "question.own", undefined, "placeholder");
+    own.onkeydown = ({ key, isComposing }) => {
+      if (key === "Enter" && !isComposing) done();
+    };
+    return own;
+  }
+
+  /** Several questions in one row: a set of fields for each, and one button that sends all that was answered. */
+  function drawParts(rec, parts, asking) {
+    const el = slot(rec, "ask", asking || parts.some(({ answer }) => answer !== undefined));
+    if (!el) return;
+    if (!asking) {
+      el.role = el.ariaLabel = null;
+      const answered = parts.filter(({ answer }) => answer !== undefined);
+      el.replaceChildren(...answered.map((part) => make("div", "cr-answer", make("bdi", "", part.text), "\u2003", words.say(make("span", ""), "question.answered", { answer: labels(part).join(", ") }))));
+      return;
+    }
+    el.role = "group";
+    words.label(el, "kind.question");
+    const before = [...el.querySelectorAll("input")].map(({ checked, value }) => ({ checked, value }));
+    const done = () => {
+      const answers = answersOf(parts, sets.map((set) => ({
+        chosen: [...set.querySelectorAll(".cr-check > input")].map((box) => box.checked),
+        words: set.querySelector(".cr-own")?.value ?? "",
+      })));
+      if (Object.keys(answers).length) send(rec, "answer", { answers });
+    };
+    const sets = parts.map((part, at) => {
+      const options = part.options ?? [], known = [part.answer ?? []].flat();
+      const legend = make("legend", "", ...(part.header ? [make("bdi", "cr-label", part.header), " "] : []), make("bdi", "", part.text));
+      const set = make("fieldset", "cr-part", legend, ...options.map((option) => {
+        const label = choice(part.multiple ? "checkbox" : "radio", option), [box] = label.children;
+        box.name = `cr-${rec.row.id}-${at}`;
+        box.checked = known.includes(option.id ?? option.label);
+        return label;
+      }));
+      if (part.custom || !options.length) set.append(ownAnswer(done));
+      return set;
+    });
+    el.replaceChildren(...sets, words.say(button("cr-button cr-main", done), "send"));
+    const inputs = [...el.querySelectorAll("input")];
+    // What the reader has entered stays, unless something else is asked.
+    if (before.length === inputs.length) inputs.forEach((input, i) => (input.type === "text" ? (input.value = before[i].value) : (input.checked = before[i].checked)));
+  }
+
   /** What the reader is asked, or has answered. */
   function drawAsk(rec) {
     const { row } = rec, { question, permission } = row, asking = isAsking(row);
+    if (question?.parts) return drawParts(rec, question.parts, asking);
     const answer = [question?.answer ?? permission?.chosen ?? []].flat();
     const el = slot(rec, "ask", asking || answer.length);
     if (!el) return;
@@ -695,45 +791,27 @@ export function mountRows(log, chat, { renderers = {}, catalogue, locale = chat.
     }
     el.role = "group";
     words.label(el, question ? "question.options" : "kind.permission");
-    const send = (type, detail) => {
-      if (el.matches(":focus-within")) rec.el.focus({ preventScroll: true });
-      el.querySelectorAll("button, input").forEach((control) => (control.disabled = true));
-      tell(type, { row: rec.row, ...detail });
-    };
-    const text = (option) => {
-      const label = option.label === undefined && option.kind ? words.say(make("bdi", ""), `permission.${option.kind}`) : make("bdi", "", name(option));
-      return option.description ? [label, make("small", "cr-description", make("bdi", "", option.description))] : [label];
-    };
-    const boxes = [], own = make("input", "cr-own");
+    const boxes = [];
     const answered = () => {
-      const words = own.value.trim();
-      if (!question.multiple) return words && send("answer", { answer: words });
-      const chosen = options.filter((_, i) => boxes[i].checked).map(({ id, label }) => id ?? label);
-      if (words) chosen.push(words);
-      if (chosen.length) send("answer", { answer: chosen });
+      const answer = answerOf(question, { chosen: boxes.map((box) => box.checked), words: own.value });
+      if (answer !== undefined) send(rec, "answer", { answer });
     };
+    const own = ownAnswer(answered);
     el.replaceChildren(...options.map((option) => {
       if (question?.multiple) {
-        const box = make("input", "");
-        box.type = "checkbox";
-        boxes.push(box);
-        return make("label", "cr-check", box, make("span", "", ...text(option)));
+        const label = choice("checkbox", option);
+        boxes.push(label.firstChild);
+        return label;
       }
       const allowed = /^allow/.test(option.kind);
-      const el = button("cr-button", () => (question ? send("answer", { answer: option.id ?? option.label }) : send(allowed ? "approve" : "reject", { option })));
+      const el = button("cr-button", () => (question ? send(rec, "answer", { answer: option.id ?? option.label }) : send(rec, allowed ? "approve" : "reject", { option })));
       if (allowed) el.classList.add("cr-main");
-      el.append(...text(option));
+      el.append(...optionText(option));
       return el;
     }));
     if (!question) return;
     if (question.custom || !options.length) {
       own.value = typed;
-      own.dir = "auto";
-      words.label(own, "question.own");
-      words.say(own, "question.own", undefined, "placeholder");
-      own.onkeydown = ({ key, isComposing }) => {
-        if (key === "Enter" && !isComposing) answered();
-      };
       el.append(own);
     }
     if (own.parentNode || boxes.length) el.append(words.say(button("cr-button cr-main", answered), "send"));
@@ -1131,11 +1209,16 @@ const array = (value) => (Array.isArray(value) ? value : []);
 const DRAWN = {
   session: ({ title }) => title && [make("strong", "", make("bdi", "", title))],
   connection: ({ state, reason = state, ...params }, words) => state && [words.say(make("span", ""), `connection.${reason}`, params)],
-  mode: ({ current, name, available }, words) => {
+  mode: ({ current, name, available, options }, words) => {
     const mode = name ?? array(available).find(({ id }) => id === current)?.name ?? current;
-    return mode && [words.say(make("span", ""), "mode.current", { mode })];
+    const shown = array(options).map((option) => {
+      const value = optionValue(option), named = typeof value === "boolean" ? words.phrase(value ? "mode.on" : "mode.off") : value;
+      return words.say(make("span", "cr-figure"), "mode.option", { option: option.name ?? option.id, value: named });
+    });
+    if (mode) shown.unshift(words.say(make("span", ""), "mode.current", { mode }));
+    return shown.length && shown;
   },
-  plan: ({ entries }, words) => {
+  plan: ({ entries, text }, words) => {
     const all = array(entries), done = all.filter(({ status }) => status === "completed").length;
     const items = all.map(({ content, status = "pending", priority }) => {
       const item = make("li", "cr-entry", words.say(make("span", "cr-status"), `plan.${status}`), make("bdi", "", content ?? ""));
@@ -1143,7 +1226,11 @@ const DRAWN = {
       if (["pending", "in_progress", "completed", "cancelled"].includes(status)) item.dataset.status = status;
       return item;
     });
-    return items.length && [words.say(make("summary", ""), "plan.progress", { done, count: all.length }), make("ol", "", ...items)];
+    const heading = make("summary", ""), parts = [heading];
+    items.length ? words.say(heading, "plan.progress", { done, count: all.length }) : words.say(heading, "panel.plan");
+    if (items.length) parts.push(make("ol", "", ...items));
+    if (text) parts.push(Object.assign(make("div", "cr-plantext", text), { dir: "auto" }));
+    return parts.length > 1 && parts;
   },
   queue: (queue, words) => {
     const waiting = ["steering", "followUp"].filter((name) => array(queue[name]).length);

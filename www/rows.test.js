@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { recordings, pieces } from "./recordings.js";
 import { readdirSync } from "node:fs";
-import { applyOps, diffLines, patchLines, readOps } from "./rows.js";
+import { answerOf, answersOf, applyOps, diffLines, optionValue, patchLines, readOps } from "./rows.js";
 
 const ABSENT = 0xffffffff;
 const text = (id, text) => ({ id, kind: "text", state: "streaming", busy: false, text });
@@ -174,6 +174,33 @@ test("blocks of search and replace are read by their marks", () => {
   assert.deepEqual(written(patchLines(block)), ["@<<<<<<< SEARCH", "@:start_line:7", "@-------", "-- old", "@=======", "++ new", "@>>>>>>> REPLACE", " after"]);
   assert.deepEqual(written(patchLines("------- SEARCH\n=======\nx\n+++++++ REPLACE")), ["@------- SEARCH", "@=======", "+x", "@+++++++ REPLACE"]);
   assert.deepEqual(written(patchLines("<<<<<<< SEARCH\nstill com")), ["@<<<<<<< SEARCH", "-still com"]);
+});
+
+const color = { text: "Color?", options: [{ label: "Red" }, { id: "b", label: "Blue" }] };
+
+test("an answer is what was chosen, else one's own words; nothing is none", () => {
+  assert.equal(answerOf(color, { chosen: [true, false], words: "" }), "Red");
+  assert.equal(answerOf(color, { chosen: [false, true], words: " " }), "b");
+  assert.equal(answerOf(color, { chosen: [true, false], words: " green " }), "green");
+  assert.equal(answerOf(color, { chosen: [false, false], words: " " }), undefined);
+  assert.equal(answerOf({}, { chosen: [], words: "x" }), "x");
+  const several = { ...color, multiple: true };
+  assert.deepEqual(answerOf(several, { chosen: [true, true], words: "green" }), ["Red", "b", "green"]);
+  assert.equal(answerOf(several, { chosen: [false, false], words: "" }), undefined);
+});
+
+test("the parts of a question are answered by their words, and those without an answer are left out", () => {
+  const none = { chosen: [], words: "" }, parts = [color, { text: "Name?" }, { text: "__proto__", multiple: true, options: [{ label: "x" }] }];
+  const answers = answersOf(parts, [{ chosen: [false, true], words: "" }, none, { chosen: [true], words: "" }]);
+  assert.deepEqual(Object.entries(answers), [["Color?", "b"], ["__proto__", ["x"]]]);
+  assert.deepEqual(answersOf(parts, [none, none, none]), {});
+});
+
+test("an option of an agent's shows the name of its value, in a group too", () => {
+  assert.equal(optionValue({ currentValue: "a", options: [{ value: "a", name: "A" }] }), "A");
+  assert.equal(optionValue({ currentValue: "b", options: [{ group: "g", options: [{ value: "b", name: "B" }] }] }), "B");
+  assert.equal(optionValue({ currentValue: "c", options: [] }), "c");
+  assert.equal(optionValue({ currentValue: true }), true);
 });
 
 test("all languages say the same things, and leave the same gaps", async () => {

@@ -6,7 +6,7 @@ use crate::chunk::{CallNumber, Chunk, Effect, Finish, Refusal};
 use crate::json::{JsonWriter, Raw};
 use crate::limits::Limits;
 use crate::present::call_reader::CallReader;
-use crate::present::named::Named;
+use crate::present::named::{Named, is_behind};
 use crate::present::rows::{Rows, place_of};
 use crate::present::spoken::speak;
 use crate::present::tagged::{Tagged, TaggedTools};
@@ -367,6 +367,7 @@ impl Blocks {
                 None => Effect::Refused(Refusal::Rows),
             },
             Chunk::BlockOutput { key, state, output, same } => match self.named.get(key) {
+                Some(id) if self.is_replaying() && is_behind(state, id, stage) => Effect::None,
                 Some(id) => {
                     let shown = stage.rows.replace_output(id, output, same);
                     shown.and(self.set_named_state(key, id, state, stage))

@@ -796,7 +796,7 @@ impl ChatRows {
         let row = self.rows.get(id).ok_or(ToolError::Unknown)?;
         let tool = row.tool.as_deref().ok_or(ToolError::Unknown)?;
         let elsewhere = tool.is_remote && row.state == RowState::Pending;
-        if tool.input_done && !elsewhere && states.contains(&row.state) {
+        if (tool.input_done || tool.is_remote) && !elsewhere && states.contains(&row.state) {
             Ok(id)
         } else {
             Err(ToolError::NotExecutable(row.state))

@@ -129,12 +129,12 @@ impl Blocks {
             None => None,
         };
         if let Some((id, kind)) = known {
-            if has_run(block.state, id, stage) {
+            let replays = self.is_replaying();
+            if has_run(block.state, id, stage) || replays && is_behind(block.state, id, stage) {
                 return Effect::None;
             }
             // A replay tells of the way to what stands already.
             let seen = self.named.note(key, block);
-            let replays = self.is_replaying();
             let stood = self.named.stood(key);
             if block.partial && (replays || stood.as_deref() == Some(&true)) {
                 if kind != block.kind {
@@ -211,7 +211,7 @@ impl Blocks {
         self.named.rows.get_mut(key).into_iter().for_each(|named| named.runs = runs);
         match row.state {
             RowState::Cancelled => Effect::None,
-            RowState::Done | RowState::Failed if is_remote && waits && self.is_replaying() => Effect::None,
+            _ if self.is_replaying() && is_behind(state, id, stage) => Effect::None,
             _ => self.set_state(id, state, stage),
         }
     }
@@ -342,7 +342,15 @@ fn has_run(state: RowState, id: RowId, stage: &Stage<'_>) -> bool {
     let Some(row) = stage.rows.get(id) else { return false };
     let ran = matches!(row.state, RowState::Running | RowState::Done | RowState::Failed);
     let waits = matches!(state, RowState::Preparing | RowState::Pending);
-    ran && waits && row.tool.as_deref().is_some_and(|tool| tool.input_done)
+    ran && waits && row.tool.as_deref().is_some_and(|tool| tool.input_done && !tool.is_remote)
+}
+
+/// Whether the wire tells of the way to an end that a call of the other side has come to.
+pub(super) fn is_behind(state: RowState, id: RowId, stage: &Stage<'_>) -> bool {
+    let Some(row) = stage.rows.get(id) else { return false };
+    let has_ended = matches!(row.state, RowState::Done | RowState::Failed);
+    let waits = !state.is_at_rest() || state == RowState::Pending;
+    has_ended && waits && row.tool.as_deref().is_some_and(|tool| tool.is_remote)
 }
 
 /// Whether a partial block that has grown from `seen` bytes is no more than the start of what its row has. Rows that

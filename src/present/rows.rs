@@ -777,9 +777,14 @@ impl Slot {
         }
         let mut news = FieldNews::default();
         if let Some(tool) = row.tool.as_deref() {
-            if let Some((keep, text)) = shown.input.news(&tool.input) {
+            let input = shown.input.news(&tool.input);
+            if let Some((keep, text)) = input {
                 append(AppendField::Input, keep, text);
             }
+            // What was replaced by itself has the same fields; those of tags depend on what came before as well.
+            let last = tool.spans.last().map_or((0, false), |span| (span.shown_end, !span.closed));
+            let stands = (tool.spans.len(), last) == (shown.fields, (shown.field_end, shown.field_open));
+            shown.fields_rewritten &= input.is_some() || !stands || shown.regrown.is_some() || tool.tagged;
             match &tool.output {
                 Some(output) if shown.has_output => {
                     changed.take_out(Changed::OUTPUT);

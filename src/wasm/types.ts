@@ -75,7 +75,9 @@ export type ToolContent =
   | { type: "diff"; path: string; oldText?: string; newText: string }
   /** A change as the wire gives it: unified, or in blocks of search and replace. */
   | { type: "patch"; path?: string; text: string }
-  | { type: "text"; text: string };
+  | { type: "text"; text: string }
+  /** A terminal of the editor's, while nothing is known of what it shows. */
+  | { type: "terminal"; id: string };
 
 /** The connection of a `TaskStreamClient`. */
 export type ConnectionPanel = {
@@ -105,6 +107,19 @@ export interface Question {
   custom?: boolean;
   /** What was answered. */
   answer?: string | string[];
+  /** Several questions at once, instead of the properties above. */
+  parts?: QuestionPart[];
+  /** The wire's id of the request, as it stands there: what an answer is sent for. */
+  request?: string | number;
+  /** Of a form: the name of the value and its type. */
+  name?: string;
+  type?: string;
+}
+
+/** One of several questions. */
+export interface QuestionPart extends Omit<Question, "parts" | "request"> {
+  text: string;
+  header?: string;
 }
 
 /** The wire waits for the reader to allow something: the row's tool, or what its `text` says. */
@@ -117,6 +132,8 @@ export interface Permission {
   }[];
   /** The `id` that was chosen. */
   chosen?: string;
+  /** The wire's id of the request, as it stands there: what an answer is sent for. */
+  request?: string | number;
 }
 
 export interface ToolField {
@@ -146,9 +163,23 @@ export type PanelName =
 export interface Panels {
   activity: { state: "idle" | "waiting" | "streaming" | "retrying" | "stalled" };
   usage?: Usage;
+  plan?: { entries?: PlanEntry[]; text?: string };
+  /** Where `options` are known they stand instead of modes. */
+  mode?: { current?: string; model?: string; available?: { id: string; name?: string }[]; options?: ConfigOption[] };
   connection?: ConnectionPanel;
   [name: string]: { [key: string]: unknown } | undefined;
 }
+
+export type PlanEntry = { content: string; status?: string; priority?: string; id?: string };
+
+/** What an agent lets the reader set; `options` may stand in groups. */
+export type ConfigOption = {
+  id: string;
+  name?: string;
+  type: "select" | "boolean";
+  currentValue?: string | boolean;
+  options?: ({ value: string; name?: string } | { group: string; name?: string; options: { value: string; name?: string }[] })[];
+};
 
 /** Tokens as the provider last reported them. */
 export type Usage = {
@@ -158,8 +189,11 @@ export type Usage = {
   reasoningTokens?: number;
   cachedTokens?: number;
   cacheWriteTokens?: number;
-  /** What the request cost, in the provider's currency. */
-  cost?: number;
+  /** What it cost, in US dollars or in a currency that is named. */
+  cost?: number | { amount: number; currency?: string };
+  /** Tokens of the context in use, and how many it holds. */
+  used?: number;
+  size?: number;
   /** The model that answered. */
   model?: string;
 };

@@ -14,7 +14,7 @@ export default {
 
   "toolPreparing.preparing": "Preparing {name}…", "toolPreparing.quiet": "quiet for {seconds} s",
   "tool.unnamed": "Preparing a tool call…", "tool.call": "{name} {title}", "tool.output": "Output",
-  "tool.input": "Arguments as received", "tool.more": "More arguments are not shown", "tool.locations": "Places",
+  "tool.input": "Arguments as received", "tool.more": "More arguments are not shown", "tool.locations": "Places", "tool.terminal": "Terminal {id}",
   "tool.rejected": "You rejected this call", "tool.skipped": "Not run: a call before it was rejected", "tool.used": "Not run: one call a turn",
   "error.tool-unknown": "There is no tool of this name", "error.tool-failed": "The tool failed", "error.checkpoint-failed": "The checkpoint could not be made", "error.approval-failed": "The question could not be asked", "error.arguments-incomplete": "The call was cut off",
   "reasoning.streaming": "Thinking…", "reasoning.done": "Thought",
@@ -27,7 +27,8 @@ export default {
 
   "limit.rows": "This chat is full: it shows {max} rows",
   "limit.open-blocks": "Too much at once: it shows {max} parts that are still arriving",
-  "finish.filtered": "A content filter ended the answer",
+  "finish.filtered": "A content filter ended the answer", "finish.length": "The answer reached its length limit",
+  "finish.turns": "The agent made as many requests as a turn may have", "finish.refusal": "The agent declined to go on",
   "error.arguments-malformed": "The arguments are not valid JSON", "error.arguments-too-long": "The arguments are too long",
   "error.arguments-nesting": "The arguments are nested too deeply", "error.name-missing": "The call names no tool",
   "error.no-records": "The response is not a stream of messages", "error.other": "The response broke off with an error",
@@ -40,7 +41,7 @@ export default {
   "plan.progress": "Plan: {done} of {count} done", "plan.pending": "To do", "plan.in_progress": "In progress",
   "plan.completed": "Done", "plan.cancelled": "Dropped", "plan.high": "High priority",
   "queue.steering": "Comes next", "queue.followUp": "Comes after the answer",
-  "mode.current": "Mode: {mode}",
+  "mode.current": "Mode: {mode}", "mode.option": "{option}: {value}", "mode.on": "on", "mode.off": "off",
   "usage.inputTokens": "{count} tokens in", "usage.outputTokens": "{count} out", "usage.reasoningTokens": "{count} reasoning",
   "usage.cachedTokens": "{count} cached", "usage.totalTokens": "{count} in all", "usage.context": "Context: {used} of {size}",
   "usage.cost": "Cost: {amount}",

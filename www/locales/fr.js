@@ -14,7 +14,7 @@ export default {
 
   "toolPreparing.preparing": "Préparation de {name}…", "toolPreparing.quiet": "silence depuis {seconds} s",
   "tool.unnamed": "Préparation d’un appel d’outil…", "tool.call": "{name} {title}", "tool.output": "Sortie",
-  "tool.input": "Arguments tels que reçus", "tool.more": "D’autres arguments ne sont pas affichés", "tool.locations": "Emplacements",
+  "tool.input": "Arguments tels que reçus", "tool.more": "D’autres arguments ne sont pas affichés", "tool.locations": "Emplacements", "tool.terminal": "Terminal {id}",
   "tool.rejected": "Vous avez refusé cet appel", "tool.skipped": "Non exécuté : un appel précédent a été refusé", "tool.used": "Non exécuté : un seul appel par tour",
   "error.tool-unknown": "Aucun outil de ce nom", "error.tool-failed": "L’outil a échoué", "error.checkpoint-failed": "Le point de contrôle n’a pas pu être créé", "error.approval-failed": "La question n’a pas pu être posée", "error.arguments-incomplete": "L’appel a été coupé",
   "reasoning.streaming": "Réflexion…", "reasoning.done": "Réflexion",
@@ -27,7 +27,8 @@ export default {
 
   "limit.rows": "Cette conversation est pleine : elle affiche {max} lignes",
   "limit.open-blocks": "Trop à la fois : {max} parties en cours d’arrivée sont affichées",
-  "finish.filtered": "Un filtre de contenu a mis fin à la réponse",
+  "finish.filtered": "Un filtre de contenu a mis fin à la réponse", "finish.length": "La réponse a atteint sa longueur maximale",
+  "finish.turns": "L’agent a fait autant de requêtes qu’un tour le permet", "finish.refusal": "L’agent a refusé de continuer",
   "error.arguments-malformed": "Les arguments ne sont pas du JSON valide", "error.arguments-too-long": "Les arguments sont trop longs",
   "error.arguments-nesting": "Les arguments sont trop imbriqués", "error.name-missing": "L’appel ne nomme aucun outil",
   "error.no-records": "La réponse n’est pas un flux de messages", "error.other": "La réponse s’est arrêtée sur une erreur",
@@ -40,7 +41,7 @@ export default {
   "plan.progress": "Plan : {done} sur {count}", "plan.pending": "À faire", "plan.in_progress": "En cours",
   "plan.completed": "Fait", "plan.cancelled": "Abandonné", "plan.high": "Priorité haute",
   "queue.steering": "Vient ensuite", "queue.followUp": "Vient après la réponse",
-  "mode.current": "Mode : {mode}",
+  "mode.current": "Mode : {mode}", "mode.option": "{option} : {value}", "mode.on": "activé", "mode.off": "désactivé",
   "usage.inputTokens": "{count} jetons en entrée", "usage.outputTokens": "{count} en sortie", "usage.reasoningTokens": "{count} de réflexion",
   "usage.cachedTokens": "{count} en cache", "usage.totalTokens": "{count} en tout", "usage.context": "Contexte : {used} sur {size}",
   "usage.cost": "Coût : {amount}",

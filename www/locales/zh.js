@@ -14,7 +14,7 @@ export default {
 
   "toolPreparing.preparing": "正在准备 {name}…", "toolPreparing.quiet": "已 {seconds} 秒没有新数据",
   "tool.unnamed": "正在准备工具调用…", "tool.call": "{name} {title}", "tool.output": "输出",
-  "tool.input": "收到的参数原文", "tool.more": "其余参数未显示", "tool.locations": "位置",
+  "tool.input": "收到的参数原文", "tool.more": "其余参数未显示", "tool.locations": "位置", "tool.terminal": "终端 {id}",
   "tool.rejected": "你拒绝了此调用", "tool.skipped": "未运行:之前的调用已被拒绝", "tool.used": "未运行:每轮只运行一个调用",
   "error.tool-unknown": "没有此名称的工具", "error.tool-failed": "工具运行失败", "error.checkpoint-failed": "无法创建检查点", "error.approval-failed": "无法提出询问", "error.arguments-incomplete": "调用被截断",
   "reasoning.streaming": "正在思考…", "reasoning.done": "思考过程",
@@ -27,7 +27,8 @@ export default {
 
   "limit.rows": "对话已满：最多显示 {max} 行",
   "limit.open-blocks": "同时到达的内容过多：最多显示 {max} 个部分",
-  "finish.filtered": "内容过滤器终止了回答",
+  "finish.filtered": "内容过滤器终止了回答", "finish.length": "回答已达到长度上限",
+  "finish.turns": "代理已用完本轮允许的请求次数", "finish.refusal": "代理拒绝继续",
   "error.arguments-malformed": "参数不是有效的 JSON", "error.arguments-too-long": "参数过长",
   "error.arguments-nesting": "参数嵌套过深", "error.name-missing": "调用没有指明工具",
   "error.no-records": "响应不是消息流", "error.other": "响应因错误而中断",
@@ -40,7 +41,7 @@ export default {
   "plan.progress": "计划：已完成 {done}/{count}", "plan.pending": "待办", "plan.in_progress": "进行中",
   "plan.completed": "已完成", "plan.cancelled": "已放弃", "plan.high": "高优先级",
   "queue.steering": "随后插入", "queue.followUp": "回答结束后发送",
-  "mode.current": "模式：{mode}",
+  "mode.current": "模式：{mode}", "mode.option": "{option}：{value}", "mode.on": "开", "mode.off": "关",
   "usage.inputTokens": "输入 {count} 个词元", "usage.outputTokens": "输出 {count}", "usage.reasoningTokens": "思考 {count}",
   "usage.cachedTokens": "缓存 {count}", "usage.totalTokens": "共 {count}", "usage.context": "上下文：{used}/{size}",
   "usage.cost": "费用：{amount}",

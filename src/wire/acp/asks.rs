@@ -8,16 +8,52 @@ use super::{Acp, text};
 use crate::chunk::{Chunk, ChunkSink, Effect};
 use crate::json::{JsonStr, JsonWriter, Raw, Tape, Value};
 use crate::row::{Fact, RowKind, RowState, list_of_one, said, write_option};
+use crate::sorted::Keyed;
+
+/// Requests whose answer is waited for; of more, the oldest are forgotten.
+const MOST_REQUESTS: usize = 256;
 
 /// A request that waits for its answer.
 #[derive(Debug)]
-pub(super) struct Waiting {
-    /// The request's id as it stands in JSON; empty where it has none.
-    request: Box<str>,
-    /// The key of its row.
+pub(super) struct Request {
+    /// Its id as it stands in JSON.
+    id: Box<str>,
+    pub asked: Asked,
+}
+
+/// What a request asks for, and so which side answers it.
+#[derive(Debug)]
+pub(super) enum Asked {
+    /// A turn, of the agent.
+    Prompt,
+    /// To open a session, of the agent.
+    Session,
+    /// Anything else of the agent.
+    Editor,
+    /// Anything of the editor.
+    Agent,
+    /// The user's leave for the call of this key.
+    Leave(Box<str>),
+    /// The user's answers to the form of this key.
+    Values(Box<str>),
+    /// The user's leave, of a task and for nothing but what the row of this key says.
+    Task(Box<str>),
+}
+
+/// A form that nobody has filled in.
+#[derive(Debug)]
+pub(super) struct Form {
     key: Box<str>,
-    /// It asks leave for the call that the row is.
-    is_permission: bool,
+    session: Box<str>,
+    words: Box<str>,
+    question: Raw,
+    sources: Option<Raw>,
+}
+
+impl Keyed for Form {
+    fn key(&self) -> &str {
+        &self.key
+    }
 }
 
 /// An answer that came before its question.
@@ -204,8 +240,7 @@ impl Acp {
                 });
             });
         });
-        self.waiting.retain(|waiting| *waiting.key != *key);
-        self.waiting.push(Waiting { request: request.into(), key: key.as_str().into(), is_permission: true });
+        self.note_request(id, Asked::Leave(key.as_str().into()));
         let mut news = News::default();
         if let Some(call) = self.calls.get_mut(&key) {
             call.ask(Some(permission), &mut news);
@@ -243,51 +278,96 @@ impl Acp {
                 }
             });
         });
-        let mut facts = vec![(Fact::Question, question)];
-        if let Some(url) = said(params, &["url"]) {
-            facts.push((Fact::Sources, list_of_one(&[("url", &url)])));
-        }
-        let ended = self.end_message(&session, RowState::Done, sink);
-        self.waiting.push(Waiting { request: id.raw().into(), key: key.as_str().into(), is_permission: false });
+        let sources = said(params, &["url"]).map(|url| list_of_one(&[("url", &url)]));
         let words = said(params, &["message"]).unwrap_or_default();
-        ended.and(self.row(&session, &key, RowKind::Question, RowState::Pending, facts, &words, sink))
+        self.note_request(id, Asked::Values(key.as_str().into()));
+        let ended = self.end_message(&session, RowState::Done, sink);
+        let key: Box<str> = key.into();
+        let (session, words) = (session.into(), words.into());
+        let form = Form { key: key.clone(), session, words, question, sources };
+        let shown = self.show_form(&form, RowState::Pending, sink);
+        // One that is asked again is asked anew.
+        self.forms.remove(&key);
+        self.forms.get_or_insert(&key, || form);
+        ended.and(shown)
+    }
+
+    fn show_form(&mut self, form: &Form, state: RowState, sink: &mut dyn ChunkSink) -> Effect {
+        let mut facts = vec![(Fact::Question, form.question.clone())];
+        facts.extend(form.sources.clone().map(|sources| (Fact::Sources, sources)));
+        self.row(&form.session, &form.key, RowKind::Question, state, facts, &form.words, sink)
     }
 
     /// What was asked for elsewhere has come.
     pub(super) fn elicited(&mut self, params: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         let key = self.key(0, 'e', &text(params.get("elicitationId")));
-        self.waiting.retain(|waiting| *waiting.key != *key);
-        sink.chunk(Chunk::BlockState { key: &key, state: RowState::Done })
+        match self.forms.remove(&key) {
+            Some(_) => sink.chunk(Chunk::BlockState { key: &key, state: RowState::Done }),
+            None => Effect::None,
+        }
     }
 
     /// The editor's answer to a request of the agent's was seen on its way.
     pub(super) fn answered(&mut self, result: Value<'_>, id: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
-        let Some(place) = self.waiting.iter().position(|waiting| *waiting.request == *id.raw()) else {
-            return Effect::None;
-        };
-        let Waiting { key, is_permission, .. } = self.waiting.swap_remove(place);
-        if !is_permission {
-            let accepted = text(result.get("action")) == "accept";
-            let state = if accepted { RowState::Done } else { RowState::Cancelled };
-            return sink.chunk(Chunk::BlockState { key: &key, state });
+        match self.take_request(id, |asked| matches!(asked, Asked::Leave(_) | Asked::Values(_))) {
+            Some(request) => self.settle(request.asked, result, sink),
+            None => Effect::None,
         }
-        let mut news = News::default();
-        if let Some(call) = self.calls.get_mut(&key) {
-            let chosen = said(result.get("outcome"), &["optionId"]);
-            let asked = chosen.and_then(|chosen| Some(choose(call.permission()?, &chosen)));
-            call.ask(asked, &mut news);
+    }
+
+    /// The user has answered, or never will.
+    pub(super) fn settle(&mut self, asked: Asked, result: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        match asked {
+            Asked::Leave(key) => {
+                let mut news = News::default();
+                if let Some(call) = self.calls.get_mut(&key) {
+                    let chosen = said(result.get("outcome"), &["optionId"]);
+                    let asked = chosen.and_then(|chosen| Some(choose(call.permission()?, &chosen)));
+                    call.ask(asked, &mut news);
+                }
+                self.tell_call(&key, news, sink)
+            }
+            Asked::Values(key) => {
+                let Some(mut form) = self.forms.remove(&key) else { return Effect::None };
+                let accepted = text(result.get("action")) == "accept";
+                form.question = fill_in(&form.question, result.get("content"));
+                self.show_form(&form, if accepted { RowState::Done } else { RowState::Cancelled }, sink)
+            }
+            _ => Effect::None,
         }
-        self.tell_call(&key, news, sink)
+    }
+
+    /// Notes that something was asked.
+    pub(super) fn note_request(&mut self, id: Value<'_>, asked: Asked) {
+        if !id.exists() {
+            return;
+        }
+        self.hears_editor |= matches!(asked, Asked::Prompt | Asked::Session | Asked::Editor);
+        // What a request is more than one of the agent's is noted last.
+        self.asked.pop_if(|last| *last.id == *id.raw() && matches!(last.asked, Asked::Agent));
+        if self.asked.len() >= MOST_REQUESTS {
+            self.asked.remove(0);
+        }
+        self.asked.push(Request { id: id.raw().into(), asked });
+    }
+
+    /// The last request of this id that is such a one: it has its answer.
+    pub(super) fn take_request(&mut self, id: Value<'_>, is: impl Fn(&Asked) -> bool) -> Option<Request> {
+        let place = self.asked.iter().rposition(|request| *request.id == *id.raw() && is(&request.asked))?;
+        Some(self.asked.remove(place))
     }
 
     /// Nobody waits for answers any more.
     pub(super) fn expire(&mut self, sink: &mut dyn ChunkSink) -> Effect {
         let mut effect = Effect::None;
-        for waiting in std::mem::take(&mut self.waiting) {
-            if !waiting.is_permission {
-                effect = effect.and(sink.chunk(Chunk::BlockState { key: &waiting.key, state: RowState::Expired }));
-            }
+        for form in std::mem::take(&mut self.forms).iter() {
+            effect = effect.and(sink.chunk(Chunk::BlockState { key: &form.key, state: RowState::Expired }));
         }
+        self.asked.retain(|request| {
+            let Asked::Task(key) = &request.asked else { return true };
+            effect = effect.and(sink.chunk(Chunk::BlockState { key, state: RowState::Expired }));
+            false
+        });
         effect
     }
 
@@ -383,6 +463,36 @@ fn write_property(name: &str, property: Value<'_>, json: &mut JsonWriter) {
     }
 }
 
+/// The same form with what the user has entered.
+fn fill_in(question: &Raw, content: Value<'_>) -> Raw {
+    let mut tape = Tape::default();
+    let Ok(asked) = tape.read(question.as_str()) else { return question.clone() };
+    let asked = asked.root();
+    let write = |part: Value<'_>, json: &mut JsonWriter| {
+        for (name, value) in part.members() {
+            json.key(&name.text()).raw(value.raw());
+        }
+        let entered = content.get(&text(part.get("name")));
+        match entered {
+            _ if entered.is_null() => {}
+            _ if entered.str().is_some() || entered.is_array() => json.key("answer").raw(entered.raw()),
+            _ => json.key("answer").string(entered.raw()),
+        }
+    };
+    let parts = asked.get("parts");
+    Raw::written(|json| {
+        json.object(|json| match parts.is_array() {
+            false => write(asked, json),
+            true => {
+                if asked.get("request").exists() {
+                    json.key("request").raw(asked.get("request").raw());
+                }
+                json.key("parts").array(|json| parts.items().for_each(|part| json.object(|json| write(part, json))));
+            }
+        });
+    })
+}
+
 /// The same permission with what was chosen.
 pub(crate) fn choose(asked: &Raw, chosen: &str) -> Raw {
     Raw::written(|json| {
@@ -405,13 +515,8 @@ impl Acp {
             });
         });
         let call = said(data, &["tool_call_id"]).map(|call| self.call_key("", &call));
-        let request = Raw::written(|json| json.string(&id));
         if let Some(key) = call.filter(|key| self.calls.get(key).is_some()) {
-            self.waiting.push(Waiting {
-                request: request.as_str().into(),
-                key: key.as_str().into(),
-                is_permission: true,
-            });
+            self.note_request(data.get("id"), Asked::Leave(key.as_str().into()));
             let mut news = News::default();
             if let Some(call) = self.calls.get_mut(&key) {
                 call.ask(Some(permission), &mut news);
@@ -420,7 +525,7 @@ impl Acp {
         }
         let key = self.key(0, 'p', &id);
         let ended = self.end_message("", RowState::Done, sink);
-        self.waiting.push(Waiting { request: request.as_str().into(), key: key.as_str().into(), is_permission: false });
+        self.note_request(data.get("id"), Asked::Task(key.as_str().into()));
         let words = said(data, &["title", "tool"]).unwrap_or_default();
         let facts = vec![(Fact::Permission, permission)];
         ended.and(self.row("", &key, RowKind::Permission, RowState::Pending, facts, &words, sink))
@@ -428,18 +533,20 @@ impl Acp {
 
     /// What came of such a request.
     pub fn left(&mut self, data: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
-        let (id, outcome) = (data.get("id").raw(), text(data.get("outcome")));
-        let Some(place) = self.waiting.iter().position(|waiting| *waiting.request == *id) else { return Effect::None };
-        let Waiting { key, is_permission, .. } = self.waiting.swap_remove(place);
-        if is_permission {
-            let mut news = News::default();
-            if let Some(call) = self.calls.get_mut(&key) {
-                let asked =
-                    matches!(&*outcome, "approved" | "denied").then(|| Some(choose(call.permission()?, &outcome)));
-                call.ask(asked.flatten(), &mut news);
+        let outcome = text(data.get("outcome"));
+        let key = match self.take_request(data.get("id"), |asked| matches!(asked, Asked::Leave(_) | Asked::Task(_))) {
+            Some(Request { asked: Asked::Leave(key), .. }) => {
+                let mut news = News::default();
+                if let Some(call) = self.calls.get_mut(&key) {
+                    let chosen = || Some(choose(call.permission()?, &outcome));
+                    let asked = matches!(&*outcome, "approved" | "denied").then(chosen);
+                    call.ask(asked.flatten(), &mut news);
+                }
+                return self.tell_call(&key, news, sink);
             }
-            return self.tell_call(&key, news, sink);
-        }
+            Some(Request { asked: Asked::Task(key), .. }) => key,
+            _ => return Effect::None,
+        };
         let state = match &*outcome {
             "timeout" => RowState::Expired,
             "cancelled" => RowState::Cancelled,

@@ -22,8 +22,6 @@ pub(super) struct Call {
     title: String,
     work: Option<&'static str>,
     state: RowState,
-    /// The wire said that it ran.
-    ran: bool,
     input: Option<Box<str>>,
     output: Output,
     content: Content,
@@ -31,9 +29,13 @@ pub(super) struct Call {
     permission: Option<Raw>,
     /// What it asks the user: it is a question then.
     question: Option<Box<Question>>,
+    /// It is among those that the end of the turn ends.
+    is_open: bool,
     told: bool,
     /// In which pass it was told of last.
     pass: u32,
+    /// What it gave back was told as an error.
+    is_error: bool,
 }
 
 impl Keyed for Call {
@@ -67,6 +69,8 @@ struct Content {
     /// The items are nothing but this text.
     text: Option<String>,
     terminal: bool,
+    /// How the items were last told: see [`Call::view`].
+    view: (bool, bool),
 }
 
 #[derive(Debug)]
@@ -120,7 +124,6 @@ impl Acp {
         if flat.is_some() && update.get("status").is_null() {
             // No more is ever said of it.
             news.state |= std::mem::replace(&mut call.state, RowState::Done) != RowState::Done;
-            call.ran = true;
         }
         call.note_question(update, &mut news);
         let state = call.state;
@@ -129,10 +132,8 @@ impl Acp {
             // It went on, whoever allowed it.
             call.settle(&mut news);
         }
-        match (self.open.iter().position(|open| **open == *key), ended) {
-            (Some(place), true) => drop(self.open.swap_remove(place)),
-            (None, false) => self.open.push(key.as_str().into()),
-            _ => {}
+        if !ended && !std::mem::replace(&mut call.is_open, true) {
+            self.open.push(key.as_str().into());
         }
         let works = if known || state != RowState::Running { Effect::None } else { self.set_at_work(true, sink) };
         Ok(begun.and(works).and(self.tell_call(&key, news, sink)))
@@ -172,21 +173,24 @@ impl Acp {
             title: String::new(),
             work: None,
             state: RowState::Pending,
-            ran: false,
             input: None,
             output: Output::default(),
             content: Content::default(),
             permission: None,
             question: None,
+            is_open: false,
             told: false,
             pass,
+            is_error: false,
         });
         ended
     }
 
     /// A call goes on until it is said to have ended, or its turn has.
     pub(super) fn open_call(&mut self, key: &str) {
-        self.open.push(key.into());
+        if self.calls.get_mut(key).is_some_and(|call| !std::mem::replace(&mut call.is_open, true)) {
+            self.open.push(key.into());
+        }
     }
 
     /// Tells what is new of a call.
@@ -208,7 +212,8 @@ impl Acp {
         block.facts.push((Fact::Work, word("subagent")));
         block.facts.extend(task.map(|task| (Fact::Title, word(&task))));
         block.tool = Some(ToolBlock { name, is_remote: true, ..ToolBlock::default() });
-        self.session(&id).parent = Some(key.as_str().into());
+        let spawned = self.session(&id);
+        (spawned.parent, spawned.is_running) = (Some(key.as_str().into()), true);
         ended.and(self.tell(&key, &block, sink))
     }
 
@@ -216,6 +221,7 @@ impl Acp {
         let Some(id) = said(update, &["subagentSessionId"]) else { return Effect::None };
         let key = self.key(0, 's', &id);
         let state = state_named(&text(update.get("state"))).unwrap_or(RowState::Running);
+        self.session(&id).is_running = state == RowState::Running;
         let ended = match state {
             RowState::Running => Effect::None,
             _ => self.end_message(&id, RowState::Done, sink),
@@ -252,7 +258,6 @@ impl Call {
             let goes_back = over && (now == RowState::Pending || now == RowState::Running);
             if now != self.state && !goes_back && self.state != RowState::Cancelled {
                 (self.state, news.state) = (now, true);
-                self.ran |= now != RowState::Pending;
             }
         }
         let input = [update.get("rawInput"), update.get("tool_input")].into_iter().find(|input| !input.is_null());
@@ -261,6 +266,14 @@ impl Call {
         }
         self.patch_content(update, news);
         self.patch_output(update, max, news);
+        let progress = update.get("progress");
+        if let Some(more) = said(progress, &["text", "data", "output", "message"]) {
+            self.append_output(&more, max, news);
+        }
+        let view = self.view();
+        if std::mem::replace(&mut self.content.view, view) != view {
+            news.fact(Fact::Content);
+        }
         if let Some(locations) = Some(update.get("locations")).filter(|locations| locations.is_array()) {
             let there = locations.items().filter(|place| said(*place, &["path"]).is_some());
             let places = list(there.map(|place| {
@@ -283,10 +296,6 @@ impl Call {
             let exit = Raw::written(|json| json.object(|json| json.key("exitCode").raw(code)));
             self.content.exit = Some(exit);
             news.fact(Fact::Meta);
-        }
-        let progress = update.get("progress");
-        if let Some(more) = said(progress, &["text", "data", "output", "message"]) {
-            self.append_output(&more, max, news);
         }
     }
 
@@ -367,9 +376,11 @@ impl Call {
         if raw.is_null() {
             return;
         }
-        // An image that shows is not told once more as text.
-        let shown =
-            |told: &Cow<'_, str>| self.content.images.as_ref().is_some_and(|images| images.as_str().contains(&**told));
+        // An image that shows is not told once more as text. What is far shorter than the images is none of them.
+        let shown = |told: &Cow<'_, str>| {
+            let images = self.content.images.as_ref().map_or("", Raw::as_str);
+            told.len() > images.len() / 16 && images.contains(&[",", told, "\""].concat())
+        };
         let told = output_text(raw).filter(|told| !shown(told));
         if !self.output.is_terminal
             && let Some(told) = &told
@@ -393,10 +404,6 @@ impl Call {
             self.output.text.push_str(more);
         }
         (self.output.said, news.output) = (true, true);
-        // It stands instead of the terminal.
-        if self.content.terminal && self.output.told == 0 {
-            news.fact(Fact::Content);
-        }
     }
 
     fn set_output(&mut self, whole: &str, news: &mut News) {
@@ -405,13 +412,11 @@ impl Call {
         self.output.text.truncate(same);
         self.output.text.push_str(whole.get(same..).unwrap_or_default());
         (self.output.said, news.output) = (true, true);
-        if self.content.text.is_some() || self.content.terminal {
-            news.fact(Fact::Content);
-        }
     }
 
     /// Nothing more comes.
     pub fn end(&mut self, state: RowState, sink: &mut dyn ChunkSink) -> Effect {
+        self.is_open = false;
         if self.is_over() {
             return Effect::None;
         }
@@ -489,9 +494,10 @@ impl Call {
 
     fn tell(&mut self, before: Option<&str>, news: News, sink: &mut dyn ChunkSink) -> Effect {
         let whole = !std::mem::replace(&mut self.told, true);
+        let is_error = self.state == RowState::Failed && self.output().is_some();
+        let turns = std::mem::replace(&mut self.is_error, is_error) != is_error;
         // Of what is not new nothing is compared again.
-        let more = whole || news.other || news.input || news.state || !news.facts.is_empty();
-        let more = more || news.output && self.state == RowState::Failed;
+        let more = whole || turns || news.other || news.input || news.state || !news.facts.is_empty();
         if !more {
             let Some(output) = self.output().filter(|_| news.output) else { return Effect::None };
             let len = output.len();
@@ -524,10 +530,10 @@ impl Call {
                 call_id: Some(&*self.id).filter(|id| !id.is_empty()),
                 input: Cow::Borrowed(input),
                 input_same: if whole || news.input { 0 } else { input.len() },
-                input_done: self.input.is_some() || self.ran,
+                input_done: self.input.is_some(),
                 output,
                 output_same: if whole { 0 } else { self.output.told.min(told) },
-                is_error: self.state == RowState::Failed && output.is_some(),
+                is_error,
                 is_remote: true,
             });
         }
@@ -559,14 +565,21 @@ impl Call {
         [&*self.title, &*self.name, work, &*self.id].into_iter().find(|label| !label.is_empty()).unwrap_or_default()
     }
 
+    /// Whether the output stands instead of all items, and instead of a terminal.
+    fn view(&self) -> (bool, bool) {
+        let is_output = |text: &String| !self.output.said || *text == self.output.text;
+        let content = &self.content;
+        (content.text.as_ref().is_some_and(is_output), content.terminal && self.output.said)
+    }
+
     /// The content, without what the output shows already.
     fn items(&self) -> Option<Raw> {
         let content = &self.content;
-        let is_output = |text: &String| !self.output.said || *text == self.output.text;
-        if content.text.as_ref().is_some_and(is_output) {
+        let (all, terminal) = content.view;
+        if all {
             return content.patch.clone();
         }
-        let shown = content.items.iter().filter(|item| !(item.is_terminal && self.output.said));
+        let shown = content.items.iter().filter(|item| !(item.is_terminal && terminal));
         list(shown.map(|item| item.json.clone())).or_else(|| content.patch.clone())
     }
 }

@@ -14,7 +14,7 @@ use crate::json::{JsonStr, JsonWriter, Raw, Value};
 use crate::limits::Limits;
 use crate::row::{Fact, PanelName, RowKind, RowState, error, message, said};
 use crate::sorted::{Keyed, Sorted};
-use asks::{Early, Waiting};
+use asks::{Asked, Early, Form, Request};
 use calls::Call;
 
 /// The decoder.
@@ -26,16 +26,22 @@ pub(super) struct Acp {
     /// How often a turn was repeated: what is first told of in a repeat begins there as it did before.
     pass: u32,
     calls: Sorted<Call>,
-    /// Keys of calls that have not ended.
+    /// Keys of calls that had not ended when they were last told of, and of some that have since.
     open: Vec<Box<str>>,
-    /// What the other side asks and nobody has answered.
-    waiting: Vec<Waiting>,
+    /// Requests that have no answer yet, of both sides.
+    asked: Vec<Request>,
+    /// Forms that nobody has filled in.
+    forms: Sorted<Form>,
+    /// What the editor asks is heard too.
+    hears_editor: bool,
     /// Answers whose questions have not come.
     early: Vec<Early>,
     /// Requests that are tried again: the row says so until something else comes.
     retry: Option<Box<str>>,
-    /// The key of a compaction that goes on.
-    compacting: Option<Box<str>>,
+    /// The last compaction.
+    compaction: Option<Compaction>,
+    /// Options are known, which supersede the modes.
+    has_options: bool,
     /// What the plan panel shows.
     plan: Option<Box<str>>,
     /// All of that plan is done.
@@ -69,6 +75,8 @@ struct Session {
     number: usize,
     /// The key of the block inside which its rows are drawn.
     parent: Option<Box<str>>,
+    /// That block is the row of the session itself, and goes on.
+    is_running: bool,
     /// The message that goes on.
     last: Option<Last>,
     /// Blank text that no message has begun with yet, and of what kind.
@@ -83,6 +91,13 @@ struct Last {
     key: Box<str>,
     kind: RowKind,
     id: Option<Box<str>>,
+}
+
+#[derive(Debug)]
+struct Compaction {
+    key: Box<str>,
+    state: RowState,
+    summary: String,
 }
 
 impl Keyed for Session {
@@ -141,10 +156,13 @@ impl Acp {
             pass: 0,
             calls: Sorted::default(),
             open: Vec::new(),
-            waiting: Vec::new(),
+            asked: Vec::new(),
+            forms: Sorted::default(),
+            hears_editor: false,
             early: Vec::new(),
             retry: None,
-            compacting: None,
+            compaction: None,
+            has_options: false,
             plan: None,
             plan_done: false,
             places: Places::default(),
@@ -172,6 +190,15 @@ impl Acp {
         id: Value<'_>,
         sink: &mut dyn ChunkSink,
     ) -> Option<Result<Effect, &'static str>> {
+        let asked = match method {
+            "session/prompt" => Asked::Prompt,
+            "session/new" | "session/load" | "session/resume" => Asked::Session,
+            "session/request_permission" => Asked::Agent,
+            "initialize" | "authenticate" => Asked::Editor,
+            _ if method.starts_with("session/set_") => Asked::Editor,
+            _ => Asked::Agent,
+        };
+        self.note_request(id, asked);
         Some(Ok(match method {
             "session/update" | "sessionUpdate" => return self.update(params, params.get("update"), sink),
             "session/request_permission" | "requestPermission" => return Some(self.ask_permission(params, id, sink)),
@@ -180,45 +207,50 @@ impl Acp {
             "session/prompt" | "prompt" => self.prompted(params, sink),
             "session/cancel" | "cancel" => self.end_turn(TurnEnd::Cancelled, sink),
             "promptResponse" => self.prompt_ended(params, sink),
-            "initialize"
-            | "authenticate"
-            | "session/new"
-            | "session/load"
-            | "session/resume"
-            | "session/set_mode"
-            | "session/set_config_option"
-            | "$/cancel_request" => Effect::None,
+            "initialize" | "authenticate" | "session/new" | "session/load" | "session/resume" | "$/cancel_request" => {
+                Effect::None
+            }
             "newSessionResponse" | "loadSessionResponse" => self.session_opened(params, sink),
             // The editor's own work: what comes of it is told by the calls that asked for it.
-            _ if ["fs/", "terminal/"].iter().any(|room| method.starts_with(room)) => Effect::None,
+            _ if ["fs/", "terminal/", "session/set_"].iter().any(|room| method.starts_with(room)) => Effect::None,
             _ => return None,
         }))
     }
 
-    /// What came of a request of either side: both count their own, so that only what it says tells whose it was.
+    /// What came of a request of either side: both count their own, and what it says tells whose it was, or else which
+    /// was the last of this id.
     fn answer(&mut self, result: Value<'_>, failed: Value<'_>, id: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        if result.get("outcome").is_object() || result.get("action").str().is_some() {
+            return self.answered(result, id, sink);
+        }
+        let asked = self.take_request(id, |_| true).map(|request| request.asked);
         if failed.is_object() {
-            let ended = self.end_turn(TurnEnd::Done, sink);
+            let of_editor = !matches!(asked, None | Some(Asked::Prompt | Asked::Session | Asked::Editor));
+            let ended = match asked {
+                // The agent has its answer, and makes of it what it can.
+                Some(asked) if of_editor && self.hears_editor => return self.settle(asked, failed, sink),
+                Some(Asked::Session | Asked::Editor) => Effect::None,
+                _ => self.end_turn(TurnEnd::Done, sink),
+            };
             let code = failed.get("code").number();
             let error = error(&error_message(failed), code, None);
             return ended.and(self.aside("", RowKind::Error, RowState::Done, vec![(Fact::Error, error)], "", sink));
         }
-        if result.get("stopReason").str().is_some() {
-            return self.prompt_ended(result, sink);
+        match asked {
+            _ if result.get("stopReason").str().is_some() => self.prompt_ended(result, sink),
+            Some(Asked::Prompt) => self.prompt_ended(result, sink),
+            Some(Asked::Session) => self.session_opened(result, sink),
+            _ if result.get("modes").is_object() || result.get("sessionId").str().is_some() => {
+                self.session_opened(result, sink)
+            }
+            _ => self.read_modes(result, sink),
         }
-        if result.get("outcome").is_object() || result.get("action").str().is_some() {
-            return self.answered(result, id, sink);
-        }
-        self.session_opened(result, sink)
     }
 
-    /// A session was opened: nothing of an older one goes on.
+    /// A session was opened, and its history told: nothing of it goes on.
     fn session_opened(&mut self, result: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
-        let mut effect = self.read_modes(result, sink);
-        if self.at_work != Some(true) || self.open.is_empty() {
-            effect = effect.and(self.end_messages(RowState::Done, sink));
-        }
-        effect
+        let modes = self.read_modes(result, sink);
+        modes.and(self.end_turn(TurnEnd::Done, sink))
     }
 
     pub fn update(
@@ -236,15 +268,11 @@ impl Acp {
             "agent_thought_chunk" => self.say(&session, RowKind::Reasoning, update, sink),
             "tool_call" | "tool_call_update" => match self.patch_call(&session, update, sink) {
                 Ok(effect) => effect,
-                Err(reason) => return Some(Err(reason)),
+                wrong => return Some(wrong),
             },
             "notice" => self.notice(&session, update, sink),
             "compaction_update" | "compact_status" => self.compaction(&session, update, sink),
-            "compaction_summary_chunk" => {
-                let key = self.key(0, 'c', &text(update.get("compactionId")));
-                let text = content_text(update.get("content")).unwrap_or_default();
-                sink.chunk(Chunk::BlockText { key: &key, text: &text })
-            }
+            "compaction_summary_chunk" => self.compaction_summary(&session, update, sink),
             "subagent_spawned" => self.spawned(&session, update, sink),
             "subagent_state_update" => self.spawned_state(update, sink),
             "llm_call_retry" => self.retry(&session, update, sink),
@@ -267,6 +295,7 @@ impl Acp {
             id: id.into(),
             number,
             parent: None,
+            is_running: false,
             last: None,
             blank: String::new(),
             blank_kind: RowKind::Text,
@@ -322,10 +351,12 @@ impl Acp {
         self.pages += 1;
         self.page = Some(Page { number: self.pages, before: self.first.clone(), first: None });
         let sessions = std::mem::take(&mut self.sessions);
-        let (open, waiting) = (std::mem::take(&mut self.open), std::mem::take(&mut self.waiting));
+        let (open, asked) = (std::mem::take(&mut self.open), std::mem::take(&mut self.asked));
         let (places, retry) = (std::mem::take(&mut self.places), self.retry.take());
+        let (forms, compaction) = (std::mem::take(&mut self.forms), self.compaction.take());
         read(self);
-        (self.sessions, self.open, self.waiting) = (sessions, open, waiting);
+        (self.forms, self.compaction) = (forms, compaction);
+        (self.sessions, self.open, self.asked) = (sessions, open, asked);
         (self.places, self.retry) = (places, retry);
         if let Some(first) = self.page.take().and_then(|page| page.first) {
             self.first = Some(first);
@@ -567,6 +598,9 @@ impl Acp {
         }
         for session in self.sessions.iter_mut() {
             session.prompted.clear();
+            if let Some(key) = session.parent.as_deref().filter(|_| std::mem::take(&mut session.is_running)) {
+                effect = effect.and(sink.chunk(Chunk::BlockState { key, state: end.of_calls() }));
+            }
         }
         effect.and(self.set_at_work(false, sink)).and(sink.chunk(Chunk::TurnEnd))
     }
@@ -603,14 +637,11 @@ impl Acp {
             _ => RowState::Done,
         };
         // One without an id goes on until it ends.
-        let key: Box<str> = match (said(update, &["compactionId"]), self.compacting.take()) {
-            (Some(id), _) => self.key(0, 'c', &id).into(),
-            (None, Some(key)) => key,
-            (None, None) => self.place(RowKind::Compaction).into(),
+        let key = match (said(update, &["compactionId"]), &self.compaction) {
+            (Some(id), _) => self.key(0, 'c', &id),
+            (None, Some(last)) if last.state == RowState::Running => last.key.to_string(),
+            (None, _) => self.place(RowKind::Compaction),
         };
-        if state == RowState::Running {
-            self.compacting = Some(key.clone());
-        }
         let mut facts = vec![(
             Fact::Message,
             message(if state == RowState::Running { "say.condensing" } else { "say.condense" }, &[]),
@@ -619,8 +650,28 @@ impl Acp {
             facts.push((Fact::Error, error(&words, None, None)));
         }
         let ended = self.end_message(session, RowState::Done, sink);
-        let summary = content_text(update.get("summary")).unwrap_or_default();
-        ended.and(self.row(session, &key, RowKind::Compaction, state, facts, &summary, sink))
+        let known = self.compaction.take().filter(|last| *last.key == *key).map(|last| last.summary);
+        let summary = content_text(update.get("summary")).map(Cow::into_owned).or(known).unwrap_or_default();
+        let shown = self.row(session, &key, RowKind::Compaction, state, facts, &summary, sink);
+        self.compaction = Some(Compaction { key: key.into(), state, summary });
+        ended.and(shown)
+    }
+
+    /// A piece of what is left of the conversation: it may be the first that is heard of the compaction.
+    fn compaction_summary(&mut self, session: &str, update: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        let key = self.key(0, 'c', &text(update.get("compactionId")));
+        let mut begun = Effect::None;
+        if self.compaction.as_ref().is_none_or(|last| *last.key != *key) {
+            let facts = vec![(Fact::Message, message("say.condensing", &[]))];
+            begun = self.row(session, &key, RowKind::Compaction, RowState::Running, facts, "", sink);
+            let compaction = Compaction { key: key.as_str().into(), state: RowState::Running, summary: String::new() };
+            self.compaction = Some(compaction);
+        }
+        let text = content_text(update.get("content")).unwrap_or_default();
+        if let Some(last) = self.compaction.as_mut().filter(|last| last.summary.len() <= self.max_text) {
+            last.summary.push_str(&text);
+        }
+        begun.and(sink.chunk(Chunk::BlockText { key: &key, text: &text }))
     }
 
     fn retry(&mut self, session: &str, update: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
@@ -661,7 +712,7 @@ impl Acp {
     pub fn restart_turn(&mut self, places: Places) {
         self.places = places;
         self.pass += 1;
-        (self.retry, self.compacting) = (None, None);
+        (self.retry, self.compaction) = (None, None);
         self.sessions.iter_mut().for_each(|session| session.last = None);
     }
 }

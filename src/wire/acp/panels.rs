@@ -43,6 +43,7 @@ impl Acp {
             }
             "current_mode_update" | "permission_mode_update" => {
                 match said(update, &["currentModeId", "modeId", "mode", "permissionMode"]) {
+                    Some(_) if self.has_options => Effect::None,
                     Some(mode) => set(sink, PanelName::Mode, "current", &word(&mode)),
                     None => Effect::None,
                 }
@@ -51,7 +52,7 @@ impl Acp {
                 Some(model) => set(sink, PanelName::Mode, "model", &word(&model)),
                 None => Effect::None,
             },
-            "config_option_update" => read_options(update.get("configOptions"), sink),
+            "config_option_update" => self.read_options(update.get("configOptions"), sink),
             "session_info_update" => {
                 let mut effect = Effect::None;
                 for name in ["title", "updatedAt"] {
@@ -131,19 +132,35 @@ impl Acp {
 
     /// What a session that was opened says of its modes and options.
     pub(super) fn read_modes(&mut self, result: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
-        let (modes, mut effect) = (result.get("modes"), Effect::None);
+        let mut effect = self.read_options(result.get("configOptions"), sink);
+        let modes = if self.has_options { Value::ABSENT } else { result.get("modes") };
         if let Some(current) = said(modes, &["currentModeId"]) {
-            effect = set(sink, PanelName::Mode, "current", &word(&current));
+            effect = effect.and(set(sink, PanelName::Mode, "current", &word(&current)));
         }
         if modes.get("availableModes").is_array() {
             let whole = modes.get("availableModes").items().filter(|mode| said(*mode, &["id"]).is_some());
             let list = array(whole, |mode, json| json.raw(mode.raw()));
             effect = effect.and(set(sink, PanelName::Mode, "available", &list));
         }
-        match result.get("configOptions").is_array() {
-            true => effect.and(read_options(result.get("configOptions"), sink)),
-            false => effect,
+        effect
+    }
+
+    /// Options supersede the modes: where they are known they are shown alone.
+    fn read_options(&mut self, options: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
+        if !options.is_array() {
+            return Effect::None;
         }
+        let is_known = |option: &Value<'_>| {
+            let kind = text(option.get("type"));
+            said(*option, &["id"]).is_some() && matches!(&*kind, "select" | "boolean")
+        };
+        let list = array(options.items().filter(is_known), |option, json| json.raw(option.raw()));
+        self.has_options = list.as_str() != NONE;
+        let mut effect = set(sink, PanelName::Mode, "options", &list);
+        for name in ["current", "available"].iter().filter(|_| self.has_options) {
+            effect = effect.and(set(sink, PanelName::Mode, name, &Raw::null()));
+        }
+        effect
     }
 }
 
@@ -158,26 +175,6 @@ pub(crate) fn tokens(usage: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         cached_tokens: count(["cachedReadTokens", "cached_tokens"]),
     };
     if used == Usage::default() { Effect::None } else { sink.chunk(Chunk::Usage(used)) }
-}
-
-/// Options supersede the modes: where they are known they are shown alone.
-fn read_options(options: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
-    if !options.is_array() {
-        return Effect::None;
-    }
-    let is_known = |option: &Value<'_>| {
-        let kind = text(option.get("type"));
-        said(*option, &["id"]).is_some() && matches!(&*kind, "select" | "boolean")
-    };
-    let list = array(options.items().filter(is_known), |option, json| json.raw(option.raw()));
-    let shown = set(sink, PanelName::Mode, "options", &list);
-    match list.as_str() {
-        NONE => shown,
-        _ => {
-            let gone = set(sink, PanelName::Mode, "current", &Raw::null());
-            shown.and(gone).and(set(sink, PanelName::Mode, "available", &Raw::null()))
-        }
-    }
 }
 
 fn set(sink: &mut dyn ChunkSink, panel: PanelName, name: &'static str, value: &Raw) -> Effect {

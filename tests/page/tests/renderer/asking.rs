@@ -149,6 +149,23 @@ fn several_options_are_sent_together() {
 }
 
 #[test]
+fn several_questions_are_answered_together() {
+    each_browser(async |page| {
+        let rows = "[{ id: 1, kind: 'question', state: 'pending', text: 'Two things', question: { parts: [\
+             { text: 'Port?', options: [{ label: 'Dover' }, { id: 'c', label: 'Calais' }] }, { text: 'Ship?', custom: true }] } }]";
+        show(page, rows).await;
+        page.by_role("button", "Send").await.click().await.expect("a click");
+        assert_eq!(said(page).await, json!([]), "nothing is answered");
+        run(page, "document.querySelector('.cr-check:nth-of-type(2) input').click(); document.querySelector('.cr-own').focus();").await;
+        page.keys("Tern").await;
+        page.keys(&Key::Enter).await;
+        assert_eq!(said(page).await, json!([["answer", 1, { "answers": { "Port?": "c", "Ship?": "Tern" } }]]));
+        run(page, "scene.chat.update(1, { state: 'done', question: { parts: [{ text: 'Port?', answer: 'Dover' }, { text: 'Ship?' }] } });").await;
+        assert_eq!(page.texts("[data-row='1'] .cr-answer").await, ["Port?\u{2003}Answered: Dover"]);
+    });
+}
+
+#[test]
 fn a_place_is_opened_and_an_error_tried_again() {
     each_browser(async |page| {
         show(
