@@ -79,12 +79,15 @@ pub use present::{
 pub use row::{Changed, Fact, Facts, FieldNews, Panel, PanelName, PathStep, Row, RowId, RowKind, RowState, Tool, Word};
 pub use text::{CleanSink, Grammar, TagCleaner, TaggedArgs, TaggedParser, TaggedSink, Thoughts};
 pub use text::{PREPARING_INTERVAL_MILLIS, PreparingEmitter, byte_label, parse_preparing_marker, preparing_marker};
+#[cfg(all(target_arch = "wasm32", feature = "conversion"))]
+pub use wasm::JsConversion;
 #[cfg(target_arch = "wasm32")]
 pub use wasm::{
-    JsChatRows, JsChatStream, JsConversion, JsPreparingEmitter, JsTaskStreamClient, acp_cancelled, acp_prompted,
-    marker, parse_marker,
+    JsChatRows, JsChatStream, JsPreparingEmitter, JsTaskStreamClient, acp_cancelled, acp_prompted, marker, parse_marker,
 };
-pub use wire::{CompletionOptions, CompletionStyle, Conversion, Format};
+pub use wire::Format;
+#[cfg(feature = "conversion")]
+pub use wire::{CompletionOptions, CompletionStyle, Conversion};
 
 #[cfg(target_arch = "wasm32")]
 use present::HIDDEN_MILLIS;

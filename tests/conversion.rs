@@ -1,7 +1,7 @@
 //! Any wire as OpenAI chat completion chunks: the table of the plain style row by row, and the modern style, which read
 //! again gives the same text, reasoning and arguments.
 
-#![cfg(not(target_arch = "wasm32"))]
+#![cfg(all(not(target_arch = "wasm32"), feature = "conversion"))]
 
 mod support;
 

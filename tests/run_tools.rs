@@ -104,6 +104,19 @@ impl Play {
         self.answer(Outcome::Ended { output: Some(output), is_error: false })
     }
 
+    /// Where the presenter stands: the block at hand, how many there are, what it waits for, and what is so.
+    #[track_caller]
+    fn stands(&mut self, expected: &str) -> &mut Self {
+        let told: Value = serde_json::from_str(&self.chat.chat.turn_json(self.chat.stream).unwrap()).unwrap();
+        let mut words = vec![format!("{} of {}", told["index"], told["blocks"])];
+        words.extend(told["row"].as_u64().map(|row| format!("row {row}")));
+        words.extend(told["waitsFor"].as_str().map(|stage| stage.to_owned()));
+        let all = ["locked", "pending", "rejected", "used", "complete", "aborted", "over"];
+        words.extend(all.into_iter().filter(|name| told[name].as_bool().unwrap()).map(str::to_owned));
+        assert_eq!(words.join(", "), expected);
+        self
+    }
+
     #[track_caller]
     fn rows(&mut self, expected: &str) -> &mut Self {
         self.chat.drain();
@@ -173,6 +186,9 @@ fn a_rejection_ends_the_turn_and_each_call_behind_it_says_so() {
         "#,
     );
     assert_eq!(play.chat.chat.tally().records(), 6, "what does not show is counted all the same");
+    for hidden in [2, 5] {
+        assert!(play.chat.chat.row(RowId::new(hidden).unwrap()).is_none(), "nobody keeps what never shows");
+    }
 }
 
 #[test]
@@ -229,6 +245,18 @@ fn a_tool_that_fails_says_why_and_the_next_has_its_turn() {
     );
 }
 
+/// The next one has its own reasons.
+#[test]
+fn why_a_tool_failed_is_said_of_no_other() {
+    let mut play = Play::new(RunTools { known: Some(vec!["read_file".to_owned()]), ..free() });
+    play.say(READ).say(WRITE).asks("run read_file").answer(Outcome::Failed("disk full")).asks("").chat.drain();
+    let errors = play.chat.rows().as_array().unwrap().iter().map(|row| row["error"].clone()).collect::<Vec<_>>();
+    assert_eq!(
+        errors,
+        [json!({"message": "disk full", "code": "tool-failed"}), json!({"message": "", "code": "tool-unknown"})]
+    );
+}
+
 #[test]
 fn who_fails_to_ask_runs_nothing() {
     let mut play = Play::new(asks());
@@ -254,6 +282,14 @@ fn an_unknown_and_an_unclosed_call_are_errors_and_the_turn_goes_on() {
         tool failed read_file(<path>a) !arguments-incomplete
         "#,
     );
+}
+
+/// Nothing is changed by what never runs.
+#[test]
+fn a_broken_call_asks_for_no_checkpoint() {
+    let mut play = Play::new(RunTools { checkpoint: true, ..free() });
+    play.say("<write_to_file><path>b</path>").finish().asks("ready");
+    play.rows("tool failed write_to_file(<path>b</path>) !arguments-incomplete");
 }
 
 #[test]
@@ -292,6 +328,27 @@ fn what_was_never_asked_is_not_taken_back() {
     play.asks("aborted");
 }
 
+/// Nor does it take something else along.
+#[test]
+fn what_nobody_heard_of_yet_is_taken_back_alone() {
+    let mut play = Play::of(Format::OpenAiChat, true, free());
+    let response = |id: &str, text: &str, finish: Value| json!({"id": id, "choices": [{"delta": {"content": text}, "finish_reason": finish}]});
+    play.message(&response("1", "T", json!("stop"))).message(&response("2", READ, Value::Null)).abort();
+    play.asks("ready, aborted");
+}
+
+/// What another stream asked under the same number stands.
+#[test]
+fn what_one_stream_takes_back_another_may_have_asked() {
+    let mut play = Play::new(free());
+    play.say(READ);
+    let options = StreamOptions { tagged_tools: Some(TaggedTools::default()), ..Format::ApiStream.into() };
+    let other = play.chat.chat.stream(StreamOptions { run_tools: Some(free()), ..options });
+    play.chat.chat.push_message(other, &json!({"type": "text", "text": WRITE}).to_string());
+    play.chat.chat.abort(other);
+    play.asks("run read_file, aborted").gives("1").finish().asks("ready");
+}
+
 #[test]
 fn a_reset_ends_all_of_it() {
     let mut play = Play::new(free());
@@ -316,6 +373,29 @@ fn a_call_that_the_page_removed_holds_nobody_up() {
         tool pending write_to_file(<path>b</path><content>x</content>) whole may
         "#,
     );
+}
+
+#[test]
+fn calls_before_the_one_that_the_page_removed_go_on() {
+    let call = |id: &str| json!({"type": "tool_call", "id": id, "name": "f", "arguments": "{}"});
+    let mut play = Play::of(Format::ApiStream, false, RunTools { parallel: true, ..asks() });
+    play.message(&call("a")).message(&call("b")).message(&call("c")).finish().asks("approve f");
+    let last = play.chat.chat.rows().last().unwrap().id;
+    assert!(play.chat.chat.truncate_from(last));
+    play.asks("").answer(Outcome::Yes).asks("run f").gives("1").asks("approve f").answer(Outcome::No).asks("ready");
+    play.rows(
+        "tool done f#a({}) whole output \"1\" chose approve\ntool cancelled f#b({}) whole tool.rejected chose reject",
+    );
+}
+
+#[test]
+fn a_call_that_runs_goes_on_when_the_one_behind_it_is_removed() {
+    let call = |id: &str| json!({"type": "tool_call", "id": id, "name": "f", "arguments": "{}"});
+    let mut play = Play::of(Format::ApiStream, false, free());
+    play.message(&call("a")).message(&call("b")).finish().asks("run f");
+    let last = play.chat.chat.rows().last().unwrap().id;
+    assert!(play.chat.chat.truncate_from(last));
+    play.asks("").gives("1").asks("ready").rows(r#"tool done f#a({}) whole output "1""#);
 }
 
 #[test]
@@ -420,6 +500,16 @@ fn a_replay_runs_nothing_twice_and_goes_on_where_it_broke_off() {
 }
 
 #[test]
+fn text_that_a_replay_goes_on_with_is_the_same_block() {
+    for concurrent in [false, true] {
+        let mut play = Play::of(Format::OpenAiChat, false, RunTools { concurrent: Some(concurrent), ..free() });
+        let delta = |text: &str| json!({"choices": [{"delta": {"content": text}}]});
+        play.message(&delta("Te")).finish().asks("ready").stands("2 of 2, complete, over").restart();
+        play.message(&delta("Text.")).stands("2 of 2").finish().asks("ready").stands("3 of 3, complete, over");
+    }
+}
+
+#[test]
 fn a_stream_that_was_aborted_starts_anew() {
     let wire = format!("{}\n", json!({"type": "text", "text": READ}));
     let mut play = Play::new(free());
@@ -485,6 +575,17 @@ fn a_call_that_was_taken_back_is_asked_for_again() {
     play.message(&delta(READ, Value::Null)).finish().asks("approve read_file");
 }
 
+/// So is one that was taken back while the call before it ran on.
+#[test]
+fn a_call_that_was_taken_back_before_its_turn_has_one_again() {
+    let delta = |text: &str, finish: Value| json!({"id": "m", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": finish}]});
+    let mut play = Play::of(Format::OpenAiChat, true, free());
+    play.message(&delta(READ, Value::Null)).message(&delta(WRITE, Value::Null)).asks("run read_file");
+    play.message(&delta("more", json!("length"))).asks("").restart();
+    play.message(&delta(READ, Value::Null)).message(&delta(WRITE, Value::Null)).finish().asks("");
+    play.gives("1").asks("run write_to_file").gives("2").asks("ready");
+}
+
 /// The call behind one that was cut is taken back with it.
 #[test]
 fn all_calls_that_were_taken_back_are_asked_for_again() {
@@ -523,6 +624,68 @@ fn numbers_of_what_is_waited_for_go_on() {
     let before = play.wait.unwrap();
     play.say(READ).say(WRITE).asks("approve write_to_file");
     assert!(!play.chat.chat.settle(play.chat.stream, before, Outcome::Yes));
+    play.rows(
+        r#"
+        tool cancelled read_file(<path>a</path>) whole may
+        tool pending write_to_file(<path>b</path><content>x</content>) whole may
+        "#,
+    );
+}
+
+#[test]
+fn numbers_of_what_is_waited_for_begin_with_one() {
+    let mut play = Play::new(asks());
+    play.say(READ).asks("approve read_file");
+    assert_eq!(play.wait.unwrap().get(), 1);
+    play.answer(Outcome::Yes).asks("run read_file");
+    assert_eq!(play.wait.unwrap().get(), 2);
+}
+
+#[test]
+fn what_is_waited_for_is_told_and_so_is_an_abort() {
+    let mut play = Play::new(asks());
+    play.say(READ).asks("approve read_file");
+    let (stream, approval) = (play.chat.stream, play.wait.unwrap());
+    assert!(play.chat.chat.is_waiting(stream, approval));
+    play.answer(Outcome::Yes).asks("run read_file");
+    let run = play.wait.unwrap();
+    assert!(!play.chat.chat.is_waiting(stream, approval) && play.chat.chat.is_waiting(stream, run));
+    assert!(!play.chat.chat.is_turn_aborted(stream));
+    play.abort();
+    assert!(!play.chat.chat.is_waiting(stream, run));
+    assert!(play.chat.chat.is_turn_aborted(stream));
+}
+
+#[test]
+fn reasoning_is_a_block_as_text_is() {
+    for concurrent in [false, true] {
+        let mut play = Play::new(RunTools { concurrent: Some(concurrent), ..free() });
+        play.message(&json!({"type": "reasoning", "text": "hm"})).stands("0 of 1, row 1").say("a");
+        play.stands("1 of 2, row 2").finish().stands("3 of 3, complete, over");
+    }
+}
+
+/// Where blocks show as they come, what only stands beside the message is none of them.
+#[test]
+fn a_notice_beside_the_message_is_no_block() {
+    let delta = |text: &str, finish: Value| json!({"choices": [{"delta": {"content": text}, "finish_reason": finish}]});
+    let mut play = Play::of(Format::OpenAiChat, false, free());
+    play.message(&delta("a", Value::Null)).message(&delta("", json!("content_filter"))).asks("ready");
+    play.stands("2 of 2, complete, over").rows("text done \"a\" truncated\nnotice done finish.filtered");
+}
+
+#[test]
+fn the_presenter_tells_where_it_stands() {
+    let mut play = Play::new(RunTools { checkpoint: true, parallel: true, ..asks() });
+    play.stands("0 of 0").say("Text.").stands("0 of 1, row 1");
+    play.say(WRITE).stands("1 of 2, row 2, checkpoint, locked").asks("checkpoint");
+    play.say("More.").stands("1 of 3, row 2, checkpoint, locked, pending").answer(Outcome::Yes);
+    play.stands("1 of 3, row 2, approval, locked, pending").asks("approve write_to_file").answer(Outcome::Yes);
+    play.stands("1 of 3, row 2, run, locked, pending").asks("run write_to_file").gives("1");
+    play.stands("2 of 3, row 3, used").say(READ).asks("approve read_file").answer(Outcome::No);
+    play.stands("4 of 4, rejected, used").finish().stands("5 of 5, rejected, used, complete, over");
+    let mut play = Play::new(asks());
+    play.say(READ).stands("0 of 1, row 1, approval, locked").abort().stands("0 of 1, row 1, aborted, over");
 }
 
 /// The end of the stream gives back what a half tag held back; an abort does so as well, and lets nothing begin.
@@ -594,6 +757,30 @@ fn the_calls_of_block_arrays_run_in_their_order() {
     // The wire repeats what it said before the call ran.
     play.message(&blocks(&[call("read_file", false), call("list_files", false), text])).asks("");
     play.gives("1").asks("run list_files").gives("2").asks("").finish().asks("ready");
+}
+
+/// Whatever it said before: what is written again does not run half.
+#[test]
+fn a_call_of_a_block_array_that_is_partial_again_is_asked_for_again() {
+    let mut play = Play::of(Format::ApiStream, true, asks());
+    let call = |id: &str, name: &str, partial: bool| json!({"type": "tool_use", "id": id, "name": name, "params": {"path": "p"}, "partial": partial});
+    let blocks = |blocks: &[Value]| json!({"assistantMessageContent": blocks});
+    play.message(&blocks(&[call("a", "read_file", false)])).asks("approve read_file");
+    play.message(&blocks(&[call("a", "read_file", true)])).asks("cancel");
+    // It is open, so what stands behind it waits.
+    play.message(&blocks(&[call("a", "read_file", true), call("b", "list_files", false)])).asks("");
+    play.message(&blocks(&[call("a", "read_file", false), call("b", "list_files", false)])).asks("approve read_file");
+    play.answer(Outcome::Yes).asks("run read_file").gives("1").finish().asks("ready");
+}
+
+/// What the other side asks about stays, for it to be answered; nobody runs it here.
+#[test]
+fn an_ask_whose_arguments_do_not_parse_is_not_run_here() {
+    let body = json!({"serverName": "s", "toolName": "t", "arguments": "[1"}).to_string();
+    let mut play = Play::of(Format::Say, false, free());
+    play.message(&json!({"ts": 1, "type": "ask", "ask": "use_mcp_server", "text": body})).asks("");
+    assert_eq!(play.chat.rows()[0]["state"], "pending");
+    play.finish().asks("ready");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 mod support;
 
-use chatrows::Grammar;
+use chatrows::{Grammar, TaggedArgs};
 use support::Random;
 use support::tagged::{Block, Message, PARAMS, line};
 
@@ -241,6 +241,16 @@ fn the_grammar_says_which_values_go_to_their_last_closing_tag() {
     );
 }
 
+/// All of their letters count, not only those that tell them apart.
+#[test]
+fn closing_tags_that_are_alike_are_not_taken_for_one_another() {
+    let names = Grammar::empty().with_tool("t").with_param("ab").with_param("cb").with_param("cbx");
+    let grammar = names.with_last_close("t", "ab");
+    check_with(&grammar, "<t><ab>1</ab><cb>2</ab></t>", r#"t{ab: "1</ab><cb>2"}"#, true);
+    check_with(&grammar, "<t><ab>1</ab><cbx>2</cb>3</cbx></t>", r#"t{ab: "1", cbx: "2</cb>3"}"#, true);
+    check_with(&grammar, "<t><ab>1</ab><cbx>2</a>3</cbx></t>", r#"t{ab: "1", cbx: "2</a>3"}"#, true);
+}
+
 #[test]
 fn any_other_value_ends_at_its_first_closing_tag() {
     check("<replace_in_file><diff>x </diff> y</diff></replace_in_file>", r#"replace_in_file{diff: "x"}"#);
@@ -300,6 +310,7 @@ fn the_grammar_says_whether_tool_tags_count_in_code() {
     check_with(&grammar, "use `<read_file>` to read", r#""use `" ~read_file{}"#, true);
     let fenced = "```xml\n<read_file><path>a</path></read_file>\n```";
     check_with(&grammar, fenced, r#""```xml" read_file{path: "a"} "```""#, true);
+    check_with(&grammar, "xread_file>", r#""xread_file>""#, true);
 }
 
 #[test]
@@ -463,6 +474,42 @@ fn a_cap_cuts_no_character() {
     let mut message = Message::new(&Grammar::default(), 2);
     message.push("aé");
     assert_eq!((line(message.told()).as_str(), message.parser.truncated()), (r#"~"a""#, true));
+}
+
+#[test]
+fn a_message_as_long_as_its_cap_is_whole() {
+    let mut message = Message::new(&Grammar::default(), 3);
+    message.push("aé");
+    message.push("");
+    assert_eq!((line(message.told()).as_str(), message.parser.truncated()), (r#"~"aé""#, false));
+}
+
+/// Once taking back has cost too much, what shows stays until the call ends.
+#[test]
+fn what_comes_too_often_changes_nothing_that_shows() {
+    let long = "x".repeat(8192);
+    let (mut args, mut fields) = (TaggedArgs::new(&Grammar::default(), "replace_in_file"), Vec::new());
+    let mut body = format!("<diff>{long}</diff>{}", "<path>a</path>".repeat(4));
+    for more in ["", "<path>b", "c</path> <url>d"] {
+        body.push_str(more);
+        args.advance(&body, &mut fields);
+        assert!(args.preview_truncated());
+        assert_eq!(fields.iter().map(|field| field.text(&body)).collect::<Vec<_>>(), [long.as_str(), "a"]);
+    }
+    args.finish(false, &body, &mut fields);
+    let fields = fields.iter().map(|field| (field.text(&body), field.closed)).collect::<Vec<_>>();
+    assert_eq!(fields, [(long, true), ("bc".to_owned(), true), ("d".to_owned(), false)]);
+}
+
+/// They are the caller's to take away.
+#[test]
+fn without_the_fields_that_were_what_comes_is_told() {
+    let (mut args, mut fields) = (TaggedArgs::new(&Grammar::default(), "read_file"), Vec::new());
+    args.advance("<path>a</path>", &mut fields);
+    fields.clear();
+    let body = "<path>a</path><path>b</path>";
+    args.finish(true, body, &mut fields);
+    assert_eq!(fields.iter().map(|field| field.text(body)).collect::<Vec<_>>(), ["b"]);
 }
 
 /// The original gives a value of more than 100 KiB up; here a value is as long as the message may be.

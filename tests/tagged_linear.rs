@@ -91,7 +91,7 @@ fn check(make: impl Fn(usize) -> String, most: f64) {
     };
     let (small, large) = (per_byte(MIB / 4), per_byte(MIB));
     assert!(large < small * 1.02 + 0.01, "{small} for each byte grow to {large}");
-    assert!(large <= most, "{large} for each byte");
+    assert!((1.0..=most).contains(&large), "{large} for each byte");
 }
 
 fn repeated(piece: &'static str) -> impl Fn(usize) -> String {
@@ -196,17 +196,28 @@ fn calls() {
     check(repeated("a <read_file><path>b</path></read_file> "), 8.1);
 }
 
+/// Wherever in the body they stand.
 #[test]
 fn parameters_that_come_again_and_again() {
     let long = "x".repeat(MIB / 4);
     let short = "<path>a</path><url>b</url>\n".repeat(MIB / 108);
-    let message = format!("<replace_in_file><path>c</path><diff>{long}</diff>{short}<url>d</url>");
-    let (work, call) = read(&Grammar::default(), &message);
-    assert!(work <= 10 * message.len() as u64, "{work}");
-    assert!(call.again <= 2 * message.len(), "{} bytes again", call.again);
-    assert!(call.truncated && !call.args.preview_truncated());
-    let texts: Vec<String> = call.fields.iter().map(|field| field.text(&call.body)).collect();
-    assert_eq!(texts, [&long, "a", "d"]);
+    for before in ["", &long] {
+        let message = format!("<replace_in_file>{before}<path>c</path><diff>{long}</diff>{short}<url>d</url>");
+        let (work, call) = read(&Grammar::default(), &message);
+        assert!(work <= 10 * message.len() as u64, "{work}");
+        assert!(call.again <= 2 * message.len(), "{} bytes again", call.again);
+        assert!(call.truncated && !call.args.preview_truncated());
+        let texts: Vec<String> = call.fields.iter().map(|field| field.text(&call.body)).collect();
+        assert_eq!(texts, [&long, "a", "d"]);
+    }
+}
+
+/// What counts is what shows again, not where it stands.
+#[test]
+fn short_parameters_may_come_again_behind_a_long_text() {
+    let long = "x".repeat(MIB / 4);
+    let message = format!("<read_file>{long}<url>u</url>{}</read_file>", "<path>a</path>".repeat(100));
+    assert!(!read(&Grammar::default(), &message).1.truncated);
 }
 
 #[test]
@@ -229,7 +240,9 @@ fn the_number_of_names_makes_no_difference() {
 fn report_9_a_long_message_in_small_pieces() {
     let message = content("0123456789 abcdefghijkl\n")(256 << 10);
     let (work, call) = read(&Grammar::default(), &message);
-    assert!(work <= 6 * message.len() as u64);
+    let looks = work as f64 / message.len() as f64;
+    // Two in the message, three in the body.
+    assert!((4.9..=6.0).contains(&looks), "{looks} for each byte");
     assert!(call.fields[1].closed);
     assert_eq!(call.fields[1].text(&call.body).len(), (256 << 10) / 24 * 24 - 1);
 }

@@ -194,6 +194,41 @@ fn half_a_tag_is_given_back_when_the_stream_ends_without_one() {
     }
 }
 
+/// Whatever stood half written when it broke off.
+#[test]
+fn a_replay_of_half_a_message_is_read_from_its_start() {
+    let whole = "I look. <read_file><path>a</path></read_file> Then";
+    for cut in 1..whole.len() {
+        let mut chat = tagged(TaggedTools::default());
+        chat.push(sse([content(&whole[..cut])]).as_bytes());
+        chat.chat.restart(chat.stream);
+        chat.push(sse([content(whole), end("stop")]).as_bytes());
+        chat.finish();
+        chat.drain();
+        assert_eq!(
+            chat.lines(),
+            "text done \"I look.\"\ntool pending read_file(<path>a</path>) whole\ntext done \"Then\"",
+            "{cut}"
+        );
+    }
+}
+
+#[test]
+fn the_end_of_one_choice_gives_back_only_what_it_held() {
+    let choice = |index: u32, text: &str, finish: Option<&str>| {
+        json!({"choices": [{"index": index, "delta": {"content": text}, "finish_reason": finish}]}).to_string()
+    };
+    let mut chat = tagged(TaggedTools::default());
+    chat.push(sse([choice(0, "a <", None), choice(1, "b <read_", None), choice(0, "", Some("stop"))]).as_bytes());
+    chat.drain();
+    assert_eq!(chat.lines(), "text done \"a <\"\ntext streaming \"b\" choice 1");
+    let rest = [choice(1, "file><path>c</path>", None), choice(1, "</read_file>", None), choice(1, "", Some("stop"))];
+    chat.push(sse(rest).as_bytes());
+    chat.drain();
+    let call = "tool pending read_file(<path>c</path>) whole choice 1";
+    assert_eq!(chat.lines(), format!("text done \"a <\"\ntext done \"b\" choice 1\n{call}"));
+}
+
 #[test]
 fn reasoning_of_the_wire_stands_between_text_as_ever() {
     let mut chat = tagged(TaggedTools::default());
@@ -239,6 +274,26 @@ fn what_passes_the_cap_on_text_is_cut_and_says_so() {
     chat.drain();
     assert_eq!(chat.rows()[0]["truncated"], true);
     assert_eq!(chat.rows()[0]["text"], "0123456789ab");
+}
+
+#[test]
+fn records_count_by_what_came_of_their_text() {
+    let limits = Limits { text_bytes: 24, ..Limits::default() };
+    let mut chat = chat_of(Format::OpenAiChat, Options { limits, ..Options::default() });
+    let tools = Some(TaggedTools::default());
+    chat.stream = chat.chat.stream(StreamOptions { tagged_tools: tools, ..StreamOptions::from(Format::OpenAiChat) });
+    for (text, applied, no_op, faulted) in [
+        ("<read_", 0, 1, 0),
+        ("file>", 1, 1, 0),
+        ("</read_file>", 2, 1, 0),
+        ("a text", 2, 1, 1),
+        // That it is cut was said.
+        ("that is cut", 2, 2, 1),
+    ] {
+        chat.push(sse([content(text)]).as_bytes());
+        let counts = chat.counts();
+        assert_eq!((counts.applied, counts.no_op, counts.faulted), (applied, no_op, faulted), "{text}");
+    }
 }
 
 #[test]

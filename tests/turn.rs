@@ -208,6 +208,7 @@ fn without_its_checkpoint_no_call_that_changes_something_runs() {
 fn a_failed_approval_fails_the_call_and_goes_on() {
     let mut play = Play::new(SERIAL);
     play.whole(WRITES).answer(Answer::Failed).said("show 0, show 0, approve 0, fail 0 approval-failed");
+    assert_eq!(play.turn.ended(0), Some(BlockEnd::Failed("approval-failed")));
     play.whole(WRITES).said("show 1, show 1, approve 1");
 }
 
@@ -217,6 +218,14 @@ fn what_cannot_run_is_an_error_and_the_index_advances() {
     let mut play = Play::new(SERIAL);
     play.open(WRITES).end(0, BlockEnd::Failed("unknown-tool")).said("show 0, show 0, fail 0 unknown-tool");
     play.open(WRITES).complete().said("show 1, show 1, fail 1 arguments-incomplete, ready");
+}
+
+#[test]
+fn text_that_is_open_at_the_end_is_what_it_is() {
+    let mut play = Play::new(SERIAL);
+    play.open(TurnBlock::Text).open(WRITES).complete();
+    let ends = [DONE, BlockEnd::Failed("arguments-incomplete")].map(Some);
+    assert_eq!([play.turn.ended(0), play.turn.ended(1)], ends);
 }
 
 #[test]
@@ -252,6 +261,9 @@ fn the_next_message_is_another_turn() {
     assert!(!play.turn.is_over() && !play.turn.is_rejected());
     play.answer(Answer::Yes).answer(Answer::Yes).whole(WRITES).said("run 2, skip 3 Used").complete().said("ready");
     play.open(TurnBlock::Text).said("show 5").complete().said("show 5, ready");
+    let mut play = Play::new(CONCURRENT);
+    play.whole(TurnBlock::Text).complete().said("show 0, show 0, ready");
+    play.open(TurnBlock::Text).complete().said("show 2, show 2, show 2, ready");
 }
 
 #[test]
@@ -270,6 +282,7 @@ fn what_is_taken_back_does_not_run() {
         play.turn.withdraw(block, "gone", &mut play.log);
     }
     play.said("cancel, fail 0 gone, show 1, fail 1 gone, show 2").end(2, DONE).said("show 2, approve 2");
+    assert_eq!([0, 1].map(|block| play.turn.ended(block)), [Some(BlockEnd::Failed("gone")); 2]);
     play.answer(Answer::Yes).said("run 2");
     play.turn.withdraw(2, "gone", &mut play.log);
     play.turn.withdraw(1, "gone", &mut play.log);
@@ -279,6 +292,22 @@ fn what_is_taken_back_does_not_run() {
     play.whole(WRITES).said("show 0, show 0, checkpoint");
     play.turn.withdraw(0, "gone", &mut play.log);
     play.whole(WRITES).said("cancel, fail 0 gone, show 1, show 1, checkpoint");
+}
+
+#[test]
+fn what_is_handled_or_aborted_cannot_be_taken_back() {
+    let mut play = Play::new(PARALLEL);
+    play.whole(WRITES).answer(Answer::Yes).answer(Answer::Yes).whole(WRITES);
+    play.said("show 0, show 0, approve 0, run 0, show 1, show 1, approve 1");
+    play.turn.withdraw(0, "gone", &mut play.log);
+    play.said("").answer(Answer::No).complete().said("reject 1, ready");
+    play.turn.withdraw(1, "gone", &mut play.log);
+    assert_eq!((play.turn.ended(0), play.turn.ended(1)), (Some(DONE), Some(DONE)));
+    play.whole(WRITES).whole(WRITES).abort();
+    for block in [3, 4] {
+        play.turn.withdraw(block, "gone", &mut play.log);
+        assert_eq!(play.turn.ended(block), Some(DONE));
+    }
 }
 
 #[test]
@@ -310,6 +339,9 @@ fn an_answer_counts_once() {
 fn a_block_ends_once() {
     let mut play = Play::new(SERIAL);
     play.open(WRITES).end(0, BlockEnd::Failed("x")).end(0, DONE).grow(0).said("show 0, show 0, fail 0 x");
+    play.whole(WRITES).whole(WRITES).end(2, BlockEnd::Failed("x")).said("show 1, show 1, approve 1");
+    play.turn.withdraw(1, "gone", &mut play.log);
+    play.said("cancel, fail 1 gone, show 2, approve 2");
 }
 
 #[test]
@@ -320,6 +352,40 @@ fn concurrent_blocks_show_as_they_come_and_calls_wait_for_each_other() {
     play.open(TurnBlock::Text).grow(2).said("show 2, show 2");
     play.answer(Answer::Yes).answer(Answer::Yes).said("run 0, show 1, approve 1");
     play.complete().said("show 2").answer(Answer::No).said("reject 1, show 2, ready");
+}
+
+/// All of them show, so none may be shown that did not grow.
+#[test]
+fn a_concurrent_block_that_ended_or_was_aborted_grows_no_more() {
+    let mut play = Play::new(CONCURRENT);
+    play.open(WRITES).open(WRITES).end(1, DONE).said("show 0, show 1, show 0, show 1, show 0");
+    play.grow(1).grow(9).said("");
+    play.open(TurnBlock::Text).said("show 2, show 0").abort().said("aborted");
+    play.grow(2).end(2, DONE).complete().said("");
+    assert!(!play.turn.is_complete());
+}
+
+/// What a turn tells of itself.
+#[track_caller]
+fn check_told(turn: &Turn, complete: bool, rejected: bool, used: bool, over: bool) {
+    let told = (turn.is_complete(), turn.is_rejected(), turn.is_used(), turn.is_over());
+    assert_eq!(told, (complete, rejected, used, over));
+}
+
+#[test]
+fn a_turn_tells_what_it_has_come_to() {
+    let mut play = Play::new(PARALLEL);
+    check_told(&play.turn, false, false, false, false);
+    play.whole(WRITES).answer(Answer::Yes).answer(Answer::Yes).whole(WRITES).complete();
+    check_told(&play.turn, true, false, true, false);
+    play.answer(Answer::No);
+    check_told(&play.turn, true, true, true, true);
+    play.whole(WRITES);
+    check_told(&play.turn, false, false, false, false);
+    play.answer(Answer::No);
+    check_told(&play.turn, false, true, false, false);
+    play.complete();
+    check_told(&play.turn, true, true, false, true);
 }
 
 // Every schedule.

@@ -5,6 +5,7 @@ import { cutFile, recordings, timed } from "./recordings.js";
 import { Player } from "./player.js";
 import { settings } from "./settings.js";
 import { ToolHost } from "./tools.js";
+import { LiveTask } from "./live.js";
 
 const $ = (id) => document.getElementById(id);
 const SPEEDS = { recorded: 1, fast: 4, instant: Infinity };
@@ -13,11 +14,14 @@ const WIRE_SHOWN = 6000; // characters
 const TOOL_MS = 600;
 const REFRESH_MS = 100;
 const SENT_SHOWN = 20;
-const FORMATS = { "openai-chat": "OpenAI chat", say: "Say messages", "api-stream": "API stream", auto: "Your file" };
+const FORMATS = { "openai-chat": "OpenAI chat", say: "Say messages", "api-stream": "API stream", "task-stream": "Task stream", auto: "Your file" };
+/** No recording: a task on the server that serves this page. */
+const LIVE = { id: "live", title: "A live task", format: "task-stream", live: true, pieces: () => [] };
+const LIVE_ENDS = { "task-ended": "done", "task-error": "interrupted", timeout: "done", closed: "cancelled", refused: "refused by the server", unreachable: "the server cannot be reached" };
 const NOTHING = { bytes: 0, records: { total: 0, applied: 0, noop: 0, skipped: 0, faulted: 0, late: 0 }, lateBytes: 0 };
 
 async function start() {
-  const { default: init, ChatRows } = await import("./pkg/chatrows.js");
+  const { default: init, ChatRows, TaskStreamClient } = await import("./pkg/chatrows.js");
   await init();
   const chat = new ChatRows({ format: "openai-chat" });
   window.__chat = chat; // for the console
@@ -25,9 +29,10 @@ async function start() {
   const view = mountRows($("log"), chat);
   const panels = mountPanels($("panels"), chat);
   settings([view, panels]);
-  const choices = [...recordings];
+  const choices = [...recordings, LIVE];
   const hostTimers = new Set();
   const host = new ToolHost(chat, () => player.speed, goOn);
+  const live = new LiveTask(chat, TaskStreamClient, () => player.speed, liveChanged, (event) => showWire(event));
   /** `fed`: what the stream has had, as pieces; `again`: how the rows stood before they are played again on top. */
   let choice, player, stream, fed, again, played = false, before = chat.stats();
 
@@ -39,6 +44,7 @@ async function start() {
     hostTimers.clear();
     stream = again = undefined;
     host.clear();
+    live.clear();
     chat.reset();
     before = chat.stats();
     played = false;
@@ -77,6 +83,16 @@ async function start() {
     say("Waiting for you");
   }
 
+  /** The live task has begun, or ended for a reason. */
+  function liveChanged(reason) {
+    if (!choice.live) return;
+    window.__stream = stream = live.stream;
+    if (reason) return end(LIVE_ENDS[reason]);
+    played = false;
+    $("empty").hidden = true;
+    say("Live");
+  }
+
   /** All is fed; tools may still have to be waited for. */
   async function finish() {
     const source = stream, how = posts() ? "done" : source.finish();
@@ -97,6 +113,7 @@ async function start() {
 
   /** Whether nothing can be fed: the scene waits for the reader or for its tools. */
   function idle() {
+    if (choice.live) return live.running;
     return !!player.waits || (!!stream && player.over && !played);
   }
 
@@ -133,6 +150,7 @@ async function start() {
   function act(name, row, said) {
     send({ type: name, ...(row.key && { key: row.key }), ...said });
     if (choice.tools) host.answer(row.id, said?.answer ?? name === "approve");
+    if (choice.live && name === "answer") return live.answer(row.id, said.answers ?? said.answer);
     const then = player.waits?.[name];
     if (!then) return false;
     player.reply(timed(then(said?.answer), player.at));
@@ -149,7 +167,9 @@ async function start() {
   }
 
   function play() {
+    if (choice.live && live.running) return;
     if (played) rewind();
+    if (choice.live) return void live.begin();
     begin();
     player.play();
     if (player.playing) goOn();
@@ -162,6 +182,7 @@ async function start() {
   }
 
   function step() {
+    if (choice.live) return;
     if (played) rewind();
     begin();
     player.pause();
@@ -172,6 +193,7 @@ async function start() {
 
   function abort() {
     if (!stream || played) return;
+    if (choice.live) return live.client?.close();
     player.pause();
     stream.abort("cancelled");
     end("cancelled");
@@ -186,6 +208,7 @@ async function start() {
     choice = choices[index];
     $("recording").value = choice.id;
     $("tools").hidden = $("presenter").hidden = !choice.tools;
+    $("live").hidden = $("composer").hidden = !choice.live;
     rewind();
   }
 
@@ -257,10 +280,10 @@ async function start() {
 
   function say(status) {
     $("status").textContent = status;
-    $("app").dataset.mode = player.playing ? "playing" : stream && !played ? "paused" : "still";
-    $("play").ariaDisabled = String(player.playing || idle());
+    $("app").dataset.mode = player.playing || live.running ? "playing" : stream && !played ? "paused" : "still";
+    $("play").ariaDisabled = String(player.playing || idle() || live.running);
     $("pause").ariaDisabled = String(!player.playing);
-    $("step").ariaDisabled = String(idle());
+    $("step").ariaDisabled = String(idle() || !!choice.live);
     $("abort").ariaDisabled = String(!stream || played);
     $("replay").ariaDisabled = String(!played || !fed.length);
     dirty();
@@ -295,8 +318,8 @@ async function start() {
       item.append(what, code);
       return item;
     }));
-    $("clock").textContent = `${(player.at / 1000).toFixed(1)} s · ${player.next}${player.waits ? "" : ` of ${player.pieces.length}`} pieces`;
-    $("progress").style.scale = `${player.next / player.pieces.length} 1`;
+    $("clock").textContent = choice.live ? "" : `${(player.at / 1000).toFixed(1)} s · ${player.next}${player.waits ? "" : ` of ${player.pieces.length}`} pieces`;
+    $("progress").style.scale = `${player.next / (player.pieces.length || 1)} 1`;
   }
 
   // --- wire and ops ------------------------------------------------------------------------------------
@@ -346,7 +369,12 @@ async function start() {
     for (const op of ops) {
       const row = op.op === "insert" ? op.row : op.op === "update" ? op.patch : undefined;
       // What waits for leave is run by the other side, or the presenter has it run.
-      if (row?.state === "pending" && row.tool && !row.permission && !posts() && !choice.tools) run(op.id);
+      if (row?.state === "pending" && row.tool && !row.permission && !posts() && !choice.tools && !choice.live) run(op.id);
+      if (choice.live && row?.state && (row.kind === "question" || op.id === live.asking)) {
+        live.asking = row.state === "pending" ? op.id : undefined;
+        if (live.asking) wait();
+        else if (live.running) say("Live");
+      }
     }
     lines = lines.concat(ops.slice(-OPS_SHOWN)).slice(-OPS_SHOWN);
     showHood();
@@ -356,7 +384,8 @@ async function start() {
   for (const type of ["approve", "reject"]) {
     view.addEventListener(type, ({ detail: { row, option } }) => act(type, row, { option: option.id }));
   }
-  view.addEventListener("answer", ({ detail: { row, answer } }) => act("answer", row, { answer: [answer].flat().join(", ") }));
+  view.addEventListener("answer", ({ detail: { row, answer, answers } }) =>
+    act("answer", row, answers || choice.live ? { answer, answers } : { answer: [answer].flat().join(", ") }));
   view.addEventListener("retry", ({ detail: { row } }) => act("retry", row) || restart());
   view.addEventListener("open", ({ detail: { row, path, line } }) => act("open", row, { path, line }));
 
@@ -410,7 +439,7 @@ async function start() {
     open(event.dataTransfer.files[0]);
   });
 
-  recordings.forEach(list);
+  choices.forEach(list);
   choose(0);
   $("app").dataset.ready = "";
 }

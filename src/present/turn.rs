@@ -68,7 +68,7 @@ pub trait TurnHost {
     fn show(&mut self, block: BlockNumber);
     /// The call is passed over; its row says why. Told once for each call.
     fn skip(&mut self, block: BlockNumber, why: Skip);
-    /// The call failed before it could run: an error row with this code.
+    /// The call, which shows, failed before it could run: an error row with this code.
     fn fail(&mut self, block: BlockNumber, code: &'static str);
     /// Make the first checkpoint, or say when it is made.
     fn checkpoint(&mut self, wait: WaitId);
@@ -268,7 +268,7 @@ impl Turn {
     pub fn withdraw(&mut self, block: BlockNumber, code: &'static str, host: &mut impl TurnHost) {
         let hand = self.index;
         let Some(state) = self.blocks.get_mut(block).filter(|_| block >= hand && !self.aborted) else { return };
-        if block > hand || self.locked.is_none() {
+        if block > hand {
             state.end = state.end.map(|_| BlockEnd::Failed(code));
         } else if let Some(waiting) = self.locked.take_if(|waiting| waiting.stage != TurnStage::Run) {
             state.end = Some(BlockEnd::Failed(code));
@@ -426,9 +426,6 @@ impl Turn {
 
     /// Presents what can be: from the block at hand on until one goes on, or waits.
     fn present(&mut self, host: &mut impl TurnHost) {
-        if self.aborted {
-            return;
-        }
         if self.locked.is_some() {
             self.pending = true;
             return;

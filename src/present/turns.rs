@@ -225,6 +225,8 @@ impl Turns {
                         return;
                     }
                     self.take_back(block, stage);
+                    // What becomes of the block that was is nothing to the row.
+                    self.rows[block] = None;
                 }
                 let block = self.turn.blocks();
                 match self.blocks.binary_search_by_key(&id, |(row, _)| *row) {
@@ -349,7 +351,6 @@ impl Turns {
     pub fn restart(&mut self) {
         if self.turn.is_aborted() {
             self.turn.begin_anew();
-            self.rows.clear();
             self.blocks.clear();
             self.swept = 0;
         }
@@ -445,7 +446,6 @@ impl TurnHost for Host<'_, '_> {
     }
 
     fn fail(&mut self, block: BlockNumber, code: &'static str) {
-        self.show(block);
         if let Some(row) = self.executable(block) {
             let why = error(self.words.take().unwrap_or_default(), Some(code), None);
             end(row, RowState::Failed, Fact::Error, why, self.stage);

@@ -5,7 +5,7 @@
 /// What the text stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CodeSpans {
-    /// At the start of a line, after so many spaces.
+    /// At the start of a line, after so many spaces, [`MAX_INDENT`] at most.
     Start { spaces: u8 },
     /// In a run of marks: of backticks, or of tildes at the start of a line.
     Run { mark: u8, count: u32, starts_line: bool },
@@ -80,9 +80,7 @@ impl CodeSpans {
             (CodeSpans::Info { mark, count }, b'\n') => CodeSpans::Fence { mark, count, line: Line::Spaces(0) },
             (_, b'\n') => CodeSpans::default(),
             (CodeSpans::Start { spaces }, b' ') if spaces < MAX_INDENT => CodeSpans::Start { spaces: spaces + 1 },
-            (CodeSpans::Start { spaces }, b'`' | b'~') if spaces <= MAX_INDENT => {
-                CodeSpans::Run { mark: byte, count: 1, starts_line: true }
-            }
+            (CodeSpans::Start { .. }, b'`' | b'~') => CodeSpans::Run { mark: byte, count: 1, starts_line: true },
             (CodeSpans::Text, b'`') => CodeSpans::Run { mark: byte, count: 1, starts_line: false },
             (CodeSpans::Start { .. } | CodeSpans::Text, _) => CodeSpans::Text,
             (CodeSpans::Run { mark, count, starts_line }, _) => {
@@ -156,6 +154,7 @@ mod tests {
         check("````\na\n```\nb\n`````\nc", "````\n#\n```\n#\n`````\nc");
         check("```\na\n~~~\nb\n```\nc", "```\n#\n~~~\n#\n```\nc");
         check("```\na\n``` b\nc\n``` \t\nd", "```\n#\n``` #\n#\n``` \t\nd");
+        check("```\n``a\nb", "```\n``#\n#");
         check("a\n```\nb", "a\n```\n#");
     }
 
@@ -169,6 +168,7 @@ mod tests {
         check("   ```\na\n   ```\nb", "   ```\n#\n   ```\nb");
         check("    ```\na", "    ```\na");
         check("```\na\n    ```\nb", "```\n#\n    ```\n#");
+        check("    `a` b", "    `#` b");
     }
 
     #[test]

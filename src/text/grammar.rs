@@ -24,7 +24,7 @@ const PARAMS: &str = "absolutePath action additional_context allowed_domains api
 /// let grammar = Grammar::default().with_tool("use_subagent_docs").with_param("depth");
 /// assert!(grammar.is_tool("read_file") && grammar.is_tool("use_subagent_docs"));
 /// assert!(grammar.is_param("path") && grammar.is_param("depth"));
-/// assert!(!grammar.is_tool("READ_FILE") && !grammar.is_tool("path"));
+/// assert!(!grammar.is_tool("READ_FILE") && !grammar.is_tool("path") && !grammar.is_param("read_file"));
 /// ```
 #[derive(Debug, Clone)]
 pub struct Grammar(Arc<Rules>);
@@ -190,6 +190,7 @@ mod tests {
         check(&names, "prompt_22", false, false);
         check(&names, "Path", false, false);
         check(&["a", "b"], "ab", false, false);
+        check(&[], "", true, false);
         check(&[], "a", false, false);
     }
 

@@ -7,7 +7,10 @@ use super::options::{format, know, whole_number};
 use super::{Inlet, message_json, parse, property, string_property, type_error};
 use crate::{CompletionOptions, CompletionStyle, Conversion, Format};
 
-/// Any wire as OpenAI chat completion chunks. See `types.ts` for what each method does.
+#[wasm_bindgen(typescript_custom_section)]
+const TYPES: &str = include_str!("conversion.ts");
+
+/// Any wire as OpenAI chat completion chunks. See `conversion.ts` for what each method does.
 #[wasm_bindgen(js_name = OpenAiConversion, skip_typescript)]
 pub struct JsConversion {
     conversion: Conversion,

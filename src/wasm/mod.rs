@@ -5,6 +5,7 @@
 
 mod acp;
 mod chat;
+#[cfg(feature = "conversion")]
 mod conversion;
 mod options;
 mod out;
@@ -24,6 +25,7 @@ use crate::json::JsonWriter;
 
 pub use acp::{cancel as acp_cancelled, prompt as acp_prompted};
 pub use chat::JsChatRows;
+#[cfg(feature = "conversion")]
 pub use conversion::JsConversion;
 pub use preparing::{JsPreparingEmitter, marker, parse as parse_marker};
 pub use stream::JsChatStream;

@@ -6,6 +6,7 @@ mod api_stream;
 mod auto;
 mod block_array;
 mod calls;
+#[cfg(feature = "conversion")]
 mod conversion;
 mod openai_chat;
 mod say;
@@ -21,6 +22,7 @@ use crate::fault::{Fault, Tally};
 use crate::json::{JsonStr, ReadErrorKind, Tape, Value, skip_space};
 use crate::limits::Limits;
 use auto::Held;
+#[cfg(feature = "conversion")]
 pub use conversion::{CompletionOptions, CompletionStyle, Conversion};
 use openai_chat::OpenAiChat;
 use sse::{Frame, Sse};

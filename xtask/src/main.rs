@@ -34,7 +34,9 @@ cargo xtask COMMAND
   bench [--rounds N] [--only NAME …] [--json] | --readers [--rounds N]
           Measure the release package beside JavaScript, in Chromium and node;
           --readers compares readers of JSON. See benches/README.md.
-  dist    Build the release package in target/dist and check its size.
+  dist [--features F]
+          Build the release package in target/dist and check its size, or tell it
+          where it is built with further features, such as `conversion`.
   size [--update]
           Check the release package against size.toml; --update records it.
 
@@ -85,13 +87,23 @@ fn dispatch() -> Result<ExitCode> {
 }
 
 fn dist(mut arguments: lexopt::Parser) -> Result<()> {
-    if let Some(argument) = arguments.next()? {
-        return Err(argument.unexpected().into());
+    let mut features = Vec::new();
+    while let Some(argument) = arguments.next()? {
+        match argument {
+            Long("features") => features.push(arguments.value()?.string()?),
+            _ => return Err(argument.unexpected().into()),
+        }
     }
     let project = Project::load()?;
-    let package = package::build(&project, Kind::Release)?;
+    let package = package::build_with(&project, Kind::Release, &features)?;
     println!("package: {}", package.display());
-    size::gate(&project, &package, size::Mode::Check)
+    if features.is_empty() {
+        return size::gate(&project, &package, size::Mode::Check);
+    }
+    for size in size::sizes(&package)? {
+        println!("{}: {} bytes, gzip -9", size.name, size.gzip);
+    }
+    Ok(())
 }
 
 fn size(mut arguments: lexopt::Parser) -> Result<()> {

@@ -74,8 +74,13 @@ impl Kind {
 
 /// Builds the package where its inputs changed; answers with its folder.
 pub fn build(project: &Project, kind: Kind) -> Result<PathBuf> {
+    build_with(project, kind, &[])
+}
+
+/// The same with further features of the crate.
+pub fn build_with(project: &Project, kind: Kind, features: &[String]) -> Result<PathBuf> {
     setup::wasm_target()?;
-    let module = compile(project, kind)?;
+    let module = compile(project, kind, features)?;
     let module = fs::read(&module).with_context(|| module.display().to_string())?;
     let sources = read_sources(project, kind)?;
 
@@ -118,7 +123,7 @@ pub fn build(project: &Project, kind: Kind) -> Result<PathBuf> {
 }
 
 /// Compiles the module; answers with where it is.
-fn compile(project: &Project, kind: Kind) -> Result<PathBuf> {
+fn compile(project: &Project, kind: Kind, features: &[String]) -> Result<PathBuf> {
     let mut cargo = project.cargo();
     // What a panic would say of places on this machine is nobody's business, and long.
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".cargo")));
@@ -126,7 +131,12 @@ fn compile(project: &Project, kind: Kind) -> Result<PathBuf> {
     let mut flags: Vec<String> = home.into_iter().collect();
     // Nothing recurses with the input, so a quarter of the usual stack is plenty; the rest would be memory of each page.
     flags.push("-Clink-arg=-zstack-size=262144".to_owned());
-    cargo.args(["build", "--release", "--lib", "--package", "chatrows", "--target", setup::WASM]).args(kind.features());
+    cargo.args(["build", "--release", "--lib", "--package", "chatrows", "--target", setup::WASM]);
+    // What only other programs need is no part of what a page downloads.
+    cargo.arg("--no-default-features").args(kind.features());
+    for feature in features {
+        cargo.args(["--features", feature]);
+    }
     let mut target = project.target.clone();
     if kind == Kind::Release {
         // The standard library as it is delivered says at length where it panicked, which nobody would hear. Compiled

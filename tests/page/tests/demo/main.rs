@@ -5,6 +5,7 @@
 mod controls;
 mod faults;
 mod files;
+mod live;
 mod playing;
 mod posted;
 mod prepared;
