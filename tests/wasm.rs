@@ -7,7 +7,7 @@
 #[path = "support/inputs.rs"]
 mod inputs;
 
-use chatrows::{JsChatRows, JsConversion, JsPreparingEmitter, acp_cancelled, acp_prompted};
+use chatrows::{JsChatRows, JsConversion, JsPreparingEmitter, JsTaskStreamClient, acp_cancelled, acp_prompted};
 use js_sys::{Array, Function, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
@@ -141,15 +141,17 @@ async fn js(body: &str) {
     let emitter = class(JsPreparingEmitter::new(&JsValue::UNDEFINED).unwrap().into());
     let options = js_sys::JSON::parse(r#"{"format":"say"}"#).unwrap();
     let conversion = class(JsConversion::new(&options).unwrap().into());
+    let options = js_sys::JSON::parse(r#"{"url":"","task":""}"#).unwrap();
+    let client = class(JsTaskStreamClient::new(&JsValue::NULL, &options).unwrap().into());
     let inputs: Array = inputs::INPUTS
         .iter()
         .map(|(name, wire, rows)| Array::of3(&(*name).into(), &(*wire).into(), &rows.trim().into()))
         .collect();
     let function = Function::new_with_args(
-        "ChatRows, PreparingEmitter, OpenAiConversion, inputs",
+        "ChatRows, PreparingEmitter, OpenAiConversion, TaskStreamClient, inputs",
         &format!("return (async () => {{ {PRELUDE} {{ {body} }} }})()"),
     );
-    let arguments = Array::of4(&chat, &emitter, &conversion, &inputs);
+    let arguments = Array::of5(&chat, &emitter, &conversion, &client, &inputs);
     let promise: Promise = function.apply(&JsValue::UNDEFINED, &arguments).unwrap().unchecked_into();
     if let Err(thrown) = JsFuture::from(promise).await {
         let said = |name: &str| Reflect::get(&thrown, &name.into()).ok().and_then(|value| value.as_string());
@@ -1011,7 +1013,8 @@ tests! {
             return typeof value === "function" && !left.includes(name);
         });
         const chat = new ChatRows({ format: "openai-chat" });
-        for (const object of [chat, chat.stream(), new PreparingEmitter()]) {
+        const client = new TaskStreamClient(null, { url: "ws://127.0.0.1:9", task: "7", maxDials: 1 });
+        for (const object of [chat, chat.stream(), new PreparingEmitter(), client]) {
             ok(methods(object).length > 3, "there are methods");
             for (const name of methods(object)) for (const value of odd) {
                 for (const place of [0, 1, 2, 3]) {
@@ -1025,7 +1028,10 @@ tests! {
         }
         for (const value of odd) {
             for (const act of [() => new ChatRows(value), () => new PreparingEmitter(value), () => ChatRows.restore(value),
-                () => ChatRows.restore(chat.snapshot(), value), () => new ChatRows({ limits: value, cadence: value })]) {
+                () => ChatRows.restore(chat.snapshot(), value), () => new ChatRows({ limits: value, cadence: value }),
+                () => new TaskStreamClient(value, { url: "", task: "" }), () => new TaskStreamClient(null, value),
+                ...["url", "backoff", "stopCodes", "classify", "signal", "input"].map(name => () => new TaskStreamClient(null, { url: "", task: "", [name]: value })),
+                () => client.answer("q", { a: value }), () => client.send("x", { attachments: [value] })]) {
                 await survives(act, `made with ${odd.indexOf(value)}`);
             }
         }

@@ -1,11 +1,12 @@
 //! What a page tells a `TaskStreamClient`: its options, an input with its files, answers to a question.
 
-use js_sys::{Array, Function, Math, Object};
+use js_sys::{Array, Function, Math};
 use wasm_bindgen::prelude::*;
 use web_sys::{AbortSignal, EventTarget};
 
 use super::options::{know, whole_number};
 use super::{json_of, object_json, property, string, string_property, type_error};
+use crate::json::{Tape, Value};
 use crate::{DataForm, LinkOptions, TaskMode, UserInput};
 
 /// What a client is made with.
@@ -129,18 +130,17 @@ fn list(value: &JsValue, name: &str) -> Result<Option<Array>, JsValue> {
 
 /// Answers by the words of their questions, as JSON. `only`: the words of the one question there is.
 pub(super) fn answers_json(only: Option<&str>, answers: &JsValue) -> Result<String, JsValue> {
-    let is_answer = |value: &JsValue| {
-        value.is_string() || value.dyn_ref::<Array>().is_some_and(|list| list.iter().all(|label| label.is_string()))
-    };
+    let (json, mut tape) = (json_of(answers).unwrap_or_default(), Tape::default());
+    let record = tape.read(&json);
+    let answers = record.as_ref().map_or(Value::ABSENT, |record| record.root());
+    let is_label = |value: Value<'_>| value.str().is_some();
+    let is_answer = |value: Value<'_>| is_label(value) || value.is_array() && value.items().all(is_label);
     if is_answer(answers) {
-        let (Some(only), Some(answer)) = (only, json_of(answers)) else {
-            return Err(type_error("of several questions, say which: { [question]: answer }"));
-        };
-        return Ok(object_json(|json| json.key(only).raw(&answer)));
+        let only = only.ok_or_else(|| type_error("of several questions, say which: { [question]: answer }"))?;
+        return Ok(object_json(|object| object.key(only).raw(&json)));
     }
-    // An object of another realm is no instance of ours.
-    let is_by_question = answers.is_object() && !answers.is_function() && !Array::is_array(answers);
-    let all = || Object::values(answers.unchecked_ref::<Object>()).iter().all(|answer| is_answer(&answer));
-    let json = if is_by_question && all() { json_of(answers) } else { None };
-    json.ok_or_else(|| type_error("answers are a string, an array of strings, an object of these by question, or null"))
+    if answers.is_object() && answers.members().all(|(_, answer)| is_answer(answer)) {
+        return Ok(json);
+    }
+    Err(type_error("answers are a string, an array of strings, an object of these by question, or null"))
 }

@@ -94,10 +94,6 @@ export type ConnectionPanel = {
 
 /** A question to the reader, by the wire or by a call; its words are the row's `text`. Pending or running until it is answered or no longer matters. */
 export interface Question {
-  /** What an answer is sent to, where the wire has an id for it. */
-  request?: string | number;
-  /** Several questions that are answered together. */
-  parts?: (Omit<Question, "request" | "parts"> & { text: string; name?: string })[];
   /** A title above its words. */
   header?: string;
   options?: { id?: string; label: string; description?: string }[];
@@ -119,7 +115,6 @@ export interface Question {
 /** One of several questions. */
 export interface QuestionPart extends Omit<Question, "parts" | "request"> {
   text: string;
-  header?: string;
 }
 
 /** The wire waits for the reader to allow something: the row's tool, or what its `text` says. */

@@ -5,6 +5,8 @@ import init, {
   ChatStream,
   PreparingEmitter,
   TaskStreamClient,
+  acpCancel,
+  acpPrompt,
   initSync,
   parsePreparingMarker,
   preparingMarker,
@@ -52,10 +54,13 @@ import type * as Module from "chatrows";
 import type * as Renderer from "chatrows/rows.js";
 import french from "chatrows/locales/fr.js";
 import {
+  answerOf,
+  answersOf,
   applyOps,
   diffLines,
   mountPanels,
   mountRows,
+  optionValue,
   patchLines,
   readOps,
   type Catalogue,
@@ -76,12 +81,13 @@ function same<A, B>(_: [A] extends [B] ? ([B] extends [A] ? true : false) : fals
 // What is added is used below, too: a name that is missing here fails to compile.
 same<
   keyof typeof Module,
-  "ChatRows" | "ChatStream" | "PreparingEmitter" | "TaskStreamClient" | "initSync" | "default" | "parsePreparingMarker" | "preparingMarker"
+  | "ChatRows" | "ChatStream" | "PreparingEmitter" | "TaskStreamClient" | "acpCancel" | "acpPrompt" | "initSync" | "default"
+  | "parsePreparingMarker" | "preparingMarker"
 >(true);
-same<keyof typeof Renderer, "applyOps" | "diffLines" | "mountPanels" | "mountRows" | "patchLines" | "readOps">(true);
+same<keyof typeof Renderer, "answerOf" | "answersOf" | "applyOps" | "diffLines" | "mountPanels" | "mountRows" | "optionValue" | "patchLines" | "readOps">(true);
 same<
   keyof ChatRows,
-  | "abort" | "addUser" | "args" | "dispose" | "faults" | "finish" | "flush" | "free" | "locale" | "onFault"
+  | "abort" | "acpReply" | "addUser" | "args" | "dispose" | "faults" | "finish" | "flush" | "free" | "locale" | "onFault"
   | "panels" | "push" | "pushMessage" | "ready" | "reset" | "rows" | "snapshot" | "stats" | "stream" | "subscribe" | "subscribeBuffer"
   | "toolProgress" | "toolResult" | "toolStarted" | "truncateFrom" | typeof Symbol.dispose
 >(true);
@@ -123,6 +129,8 @@ export async function follow(chat: ChatRows): Promise<string> {
   client.autoApprove(false);
   const { state, attempt, retryAt, code, reason }: Partial<ConnectionPanel> = chat.panels().connection ?? {};
   const stream: ChatStream | null = client.stream;
+  const lines: (string | undefined)[] = [acpPrompt(1, "s", "hello"), acpCancel("s"), chat.acpReply(1, { option: "yes" }), chat.acpReply(1, "decline"), chat.acpReply(1, null)];
+  console.log(lines, answerOf, answersOf, optionValue);
   const { usage } = await ended;
   return [...told, await client.loadHistory(), state, attempt, retryAt, code, reason, stream?.end, usage.total_tokens, ...client.unsent].join();
 }
@@ -216,7 +224,7 @@ export function tell(row: Row): string {
   const paths = fields.map(({ path, text, closed }) => `${path.join(".")}: ${text}${closed ? "" : "…"}`);
   const call = [tool?.name, tool?.callId, tool?.title, tool?.input, tool?.inputDone, tool?.fieldsTruncated, tool?.output, tool?.isError];
   const contents: ToolContent[] = tool?.content ?? [];
-  const shown = contents.map((item) => (item.type === "diff" ? `${item.path}: ${item.oldText ?? ""} → ${item.newText}` : item.text));
+  const shown = contents.map((item) => (item.type === "diff" ? `${item.path}: ${item.oldText ?? ""} → ${item.newText}` : item.type === "terminal" ? item.id : item.text));
   const places = tool?.locations?.map(({ path, line }) => `${path}:${line?.toFixed()}`);
   same<Question | undefined, typeof question>(true);
   same<Permission | undefined, typeof permission>(true);
@@ -280,7 +288,7 @@ export function show(chat: ChatRows, log: HTMLElement): RowsView {
   const view = mountRows(log, chat, options);
   view.addEventListener("copy", (event: RowsViewEvents["copy"]) => event.detail.text.trim());
   view.addEventListener("retry", ({ detail }) => detail.row.id);
-  view.addEventListener("answer", ({ detail: { answer } }) => [answer].flat().join(", "));
+  view.addEventListener("answer", ({ detail }) => ("answers" in detail ? Object.values(detail.answers).flat() : [detail.answer].flat()).join(", "));
   view.addEventListener("open", ({ detail: { path, line } }) => `${path}:${line?.toFixed()}`);
   for (const type of ["approve", "reject"] as const) {
     view.addEventListener(type, ({ detail }: RowsViewEvents["approve" | "reject"]) => {

@@ -90,7 +90,7 @@ const STEPS: &[Step] = &[
     },
     Step {
         name: "page",
-        promise: "the renderer and the demo page do what they should in Chromium and Firefox",
+        promise: "the renderer, the demo page and a task over a WebSocket do what they should in Chromium and Firefox",
         advice: "target/screens shows the page as it failed; \
                  run one test alone with `cargo test -p page NAME`",
         run: page,

@@ -29,15 +29,16 @@ const options = (task, more) => ({ url: location.origin, task, input: "go", back
 function start(task, more, chat = new ChatRows()) {
   const client = new TaskStreamClient(chat, options(task, more));
   const states = [], restless = [];
-  const look = () => {
-    const { state, reason } = chat.panels().connection ?? {};
-    if (state && states.at(-1) !== (reason ?? state)) states.push(reason ?? state);
-    if (state === "retrying") restless.push(...chat.rows().filter((row) => row.busy));
-  };
-  const timer = setInterval(look, 2);
+  const stop = chat.subscribe((ops) => {
+    for (const { name, patch } of ops) {
+      const said = name === "connection" && (patch.reason ?? patch.state);
+      if (said && states.at(-1) !== said) states.push(said);
+    }
+    if (states.at(-1) === "retrying") restless.push(...chat.rows().filter((row) => row.busy));
+  });
   const ended = client.connect().then((end) => {
-    clearInterval(timer);
-    look();
+    chat.flush();
+    stop();
     return end;
   });
   return { task, client, chat, ended, states, restless };
