@@ -950,6 +950,20 @@ tests! {
         throws(() => chat.acpReply("1", null), TypeError, "id of a row");
     "##
 
+    a_task_repeats_its_turn_and_its_history_stands_before: r##"
+        const chat = new ChatRows(), stream = chat.stream({ format: "task-stream" });
+        const said = (text, timestamp) => ({ event: "task-running", kind: "acp_event", timestamp, data: { type: "agent_message_chunk", text } });
+        stream.pushMessage(said("Hel", 20));
+        stream.restart({ from: "turn" });
+        stream.pushMessage(said("Hel", 20));
+        stream.pushMessage(said("lo", 21));
+        stream.loadHistory({ chunks: [said("before", 10)] });
+        same(shown(chat), [["text", "done", "before"], ["text", "streaming", "Hello"]]);
+        throws(() => stream.restart({ from: "yesterday" }), TypeError, "turn");
+        throws(() => stream.loadHistory("x"), TypeError, "object");
+        throws(() => chat.stream({ format: "say" }).restart({ from: "turn" }), TypeError, "task-stream");
+    "##
+
     any_wire_becomes_completion_chunks: r##"
         const conversion = new OpenAiConversion({ format: "task-stream", id: "c", model: "m", created: 7, style: "modern" });
         const event = data => ({ type: "task-running", kind: "acp_event", data });

@@ -66,10 +66,20 @@ impl JsChatStream {
     #[wasm_bindgen(skip_typescript)]
     pub fn restart(&self, options: &JsValue) -> Result<(), JsValue> {
         let from = property(options, "from");
-        if !from.is_undefined() && from.as_string().as_deref() != Some("beginning") {
-            return Err(type_error("a stream restarts { from: \"beginning\" }"));
+        let from = if from.is_undefined() { "beginning".to_owned() } else { from.as_string().unwrap_or_default() };
+        match from.as_str() {
+            "beginning" => self.shared.change()?.chat.restart(self.id),
+            "turn" if self.shared.change()?.chat.restart_turn(self.id) => {}
+            "turn" => return Err(type_error("only a \"task-stream\" that has not ended repeats its turn")),
+            _ => return Err(type_error("a stream restarts { from: \"beginning\" } or { from: \"turn\" }")),
         }
-        self.shared.change()?.chat.restart(self.id);
+        Ok(())
+    }
+
+    #[wasm_bindgen(js_name = loadHistory, skip_typescript)]
+    pub fn load_history(&self, page: &JsValue) -> Result<(), JsValue> {
+        let json = message_json(page)?;
+        self.shared.change()?.chat.load_history(self.id, &String::from(json));
         Ok(())
     }
 

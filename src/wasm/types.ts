@@ -379,8 +379,16 @@ export class ChatStream {
    * A reason is kept as the rows' `meta.reason`.
    */
   abort(reason?: string): StreamEnd;
-  /** Opens the stream again for a replay of what it already brought: rows stay, only what is new changes them. */
-  restart(options?: { from: "beginning" }): void;
+  /**
+   * Opens the stream again for a replay of what it already brought: rows stay, only what is new changes them. With
+   * `{ from: "turn" }` a stream that lives (`task-stream`) repeats its latest turn and no more; a TypeError on any other.
+   */
+  restart(options?: { from: "beginning" | "turn" }): void;
+  /**
+   * A page of what went before all the stream has shown, `{ chunks: [...] }` with the newest turn first: its rows stand before
+   * the others, and what overlaps is dropped. Only of formats with a history (`task-stream`).
+   */
+  loadHistory(page: object): void;
   /**
    * Reads a response or a byte stream to its end. A response with an error status becomes an error row.
    * Rejects when reading fails, after an error row; aborting `signal` ends the stream as cancelled and is no failure.
