@@ -492,6 +492,7 @@ fn a_compaction_has_a_row_that_ends() {
         let expected = format!("user done \"go\"\ncompaction {state} say.condense");
         check(&task().update(status("started")).update(status(word)), &expected);
     }
+    check(&task().update(status("started")).ended(), "user done \"go\"\ncompaction failed say.condensing");
 }
 
 #[test]
@@ -972,5 +973,109 @@ fn its_frames_are_told_from_other_formats() {
         chat.push_message(stream, &task().text("hi").frames[2].to_string());
         let rows: Value = serde_json::from_str(&chat.rows_json()).unwrap();
         assert!(lines(&rows).contains("hi"), "{frame}");
+    }
+}
+
+// --- Hostile frames -----------------------------------------------------------------------------------------------
+
+/// Puts a value in the place of another, somewhere inside.
+fn spoil_value(value: &mut Value, wrong: Value, random: &mut Random) {
+    let count = value.as_object().map_or(0, |object| object.len());
+    match value.as_object_mut() {
+        Some(object) if count > 0 && random.below(3) > 0 => {
+            spoil_value(object.values_mut().nth(random.below(count)).unwrap(), wrong, random);
+        }
+        _ => *value = wrong,
+    }
+}
+
+/// Frames as a server that has gone wrong may send them.
+fn spoil(frame: &Value, random: &mut Random) -> String {
+    let mut frame = frame.clone();
+    let wrong = [
+        json!(null),
+        json!(7),
+        json!(-1.5),
+        json!(true),
+        json!("x"),
+        json!([]),
+        json!({"a": [1]}),
+        json!("%%%="),
+        json!("ey"),
+    ];
+    match random.below(8) {
+        0 => {
+            let names = ["type", "kind", "data", "timestamp", "seq", "event"];
+            frame[names[random.below(6)]] = wrong[random.below(wrong.len())].clone();
+        }
+        1 => drop(frame.as_object_mut().unwrap().remove(["type", "kind", "data", "timestamp"][random.below(4)])),
+        2 | 3 => {
+            // The data, one value of it another.
+            let text = frame["data"].as_str().map(|data| String::from_utf8_lossy(&support_decode(data)).into_owned());
+            if let Some(mut data) = text.and_then(|text| serde_json::from_str::<Value>(&text).ok()) {
+                spoil_value(&mut data, wrong[random.below(wrong.len())].clone(), random);
+                frame["data"] = if random.below(2) == 0 { data } else { json!(base64(data.to_string().as_bytes())) };
+            }
+        }
+        _ => {}
+    }
+    let mut text = frame.to_string();
+    if random.below(12) == 0 {
+        let mut end = random.below(text.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+    }
+    text + "\n"
+}
+
+proptest! {
+    #![proptest_config(cases(256))]
+
+    #[test]
+    fn spoiled_frames_in_any_order_break_nothing(seed: u64) {
+        let mut random = Random(seed);
+        let frames = long_turn(seed.is_multiple_of(2)).frames;
+        let limits = match random.below(3) {
+            0 => Limits { rows: 4, open_blocks: 2, text_bytes: 6, tool_input_bytes: 8, ..Limits::default() },
+            _ => Limits::default(),
+        };
+        let mut chat = chat_of(Format::TaskStream, Options { limits, ..Options::default() });
+        for _ in 0..random.below(60) {
+            match random.below(24) {
+                0 => drop(chat.chat.restart_turn(chat.stream)),
+                1 => chat.chat.pause(chat.stream, random.below(2) == 0),
+                2 => {
+                    let from = random.below(frames.len());
+                    let page: String = frames[from..].iter().take(4).map(|frame| spoil(frame, &mut random)).collect();
+                    let page = page.trim_end().replace('\n', ",");
+                    chat.chat.load_history(chat.stream, &format!("[{page}]"));
+                }
+                3 => drop(chat.finish()),
+                _ => {
+                    let text = spoil(&frames[random.below(frames.len())], &mut random);
+                    let cut = random.below(text.len());
+                    chat.push(&text.as_bytes()[..cut]);
+                    chat.push(&text.as_bytes()[cut..]);
+                }
+            }
+            // The oracle comes to what the chat says.
+            chat.drain();
+            let busy = chat.chat.rows().filter(|row| row.busy).count();
+            prop_assert!(chat.chat.end(chat.stream).is_none() || busy == 0, "{}", chat.lines());
+        }
+        match random.below(2) {
+            0 => drop(chat.abort()),
+            _ => drop(chat.finish()),
+        }
+        chat.drain();
+        prop_assert!(chat.chat.rows().all(|row| row.state.is_at_rest() && !row.busy));
+        for row in chat.chat.rows() {
+            prop_assert!(row.tool.is_none() || row.state != RowState::Pending, "nothing of it is for the host to run");
+        }
+        let tally = chat.chat.tally();
+        prop_assert_eq!(tally.records(), tally.applied + tally.no_op + tally.skipped + tally.faulted + tally.late);
+        prop_assert!(chat.chat.rows().count() <= limits.rows + 2, "the caps hold, with a notice each");
     }
 }

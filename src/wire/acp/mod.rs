@@ -596,6 +596,10 @@ impl Acp {
                 effect = effect.and(call.end(end.of_calls(), sink));
             }
         }
+        if let Some(last) = self.compaction.as_mut().filter(|last| last.state == RowState::Running) {
+            last.state = end.of_calls();
+            effect = effect.and(sink.chunk(Chunk::BlockState { key: &last.key, state: last.state }));
+        }
         for session in self.sessions.iter_mut() {
             session.prompted.clear();
             if let Some(key) = session.parent.as_deref().filter(|_| std::mem::take(&mut session.is_running)) {
