@@ -93,7 +93,7 @@ same<
 >(true);
 same<
   keyof ChatStream,
-  "abort" | "end" | "faults" | "finish" | "free" | "id" | "pipe" | "push" | "pushMessage" | "ready" | "restart" | "stats" | "turn"
+  "abort" | "end" | "faults" | "finish" | "free" | "id" | "loadHistory" | "pipe" | "push" | "pushMessage" | "ready" | "restart" | "stats" | "turn"
 >(true);
 
 same<
@@ -190,6 +190,8 @@ export async function feed(chat: ChatRows, response: Response): Promise<StreamEn
   console.log(stream.id, total === faulted + late + skipped + applied + noop, stats.bytes, stats.lateBytes, stats.pings);
   stream.restart();
   stream.restart({ from: "beginning" });
+  stream.restart({ from: "turn" });
+  stream.loadHistory({ chunks: [] });
   stream.abort("cancelled");
   const end: StreamEnd | null = stream.end;
   const faults: Fault[] = stream.faults();

@@ -17,6 +17,8 @@ use std::path::Path;
 use page::{Page, Reader, each_browser_of};
 
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../www/demo.png");
+/// The scene that is no recording.
+const LIVE: &str = "A live task";
 const SCREENS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/screens");
 
 fn main() {
@@ -84,6 +86,11 @@ async fn scenes(page: &Page, look: &str) {
     page.press("Play").await;
     page.wait_for_ask().await;
     keep(page, &format!("asked-{look}")).await;
+
+    page.choose(LIVE).await;
+    page.press("Play").await;
+    page.wait_for_ask().await;
+    keep(page, &format!("live-{look}")).await;
 }
 
 /// Keeps a picture of what is seen, small.
@@ -115,7 +122,8 @@ async fn long_call_half_way(page: &Page) {
 }
 
 async fn every_recording(page: &Page, name: &str) {
-    for (i, recording) in page.texts("#recording option").await.iter().enumerate() {
+    let recordings = page.texts("#recording option").await;
+    for (i, recording) in recordings.iter().filter(|recording| **recording != LIVE).enumerate() {
         page.play_through(recording).await;
         page.wait_for("/ ([0-9]+) of \\1 pieces/.test(document.querySelector('#clock').textContent)").await;
         page.screenshot(&format!("{name}-{}", i + 1)).await;
