@@ -3,7 +3,7 @@
 
 const $ = (id) => document.getElementById(id);
 const TASKS = "task-stream/tasks";
-const ASK = "Check the tide tables and put the corrected page online.";
+const ASK = "The invoice test fails. Find out why, and fix it.";
 
 export class LiveTask {
   /** `onchange` hears when the task begins, ends, or waits for the reader; `onevent` each event of it. */
