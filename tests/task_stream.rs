@@ -350,7 +350,7 @@ fn leave_that_a_task_asks_for_waits_on_its_row() {
 /// The same frame in every way its data may be written, and by either name of its type.
 fn shapes(frame: &Value) -> Vec<Value> {
     let text = |data: &Value| {
-        let bytes = data.as_str().map(support_decode);
+        let bytes = data.as_str().map(unbase64);
         bytes.map(|bytes| String::from_utf8(bytes).unwrap())
     };
     let mut shapes = vec![frame.clone()];
@@ -370,7 +370,7 @@ fn shapes(frame: &Value) -> Vec<Value> {
     shapes
 }
 
-fn support_decode(text: &str) -> Vec<u8> {
+fn unbase64(text: &str) -> Vec<u8> {
     let digit = |byte: u8| ALPHABET.iter().position(|known| *known == byte);
     let digits: Vec<usize> = text.bytes().filter_map(digit).collect();
     let group = |four: &[usize]| {
@@ -503,6 +503,16 @@ fn a_plan_that_is_done_goes_when_the_next_turn_starts() {
         let chat = check(&frames, "user done \"go\"\nuser done \"more\"");
         assert_eq!(panel(&chat, PanelName::Plan, "entries"), kept, "{status}");
     }
+}
+
+#[test]
+fn history_that_is_read_meanwhile_leaves_the_plan_as_it_is() {
+    let done = json!({"sessionUpdate": "plan", "entries": [{"content": "a", "status": "completed"}]});
+    let mut chat = chat();
+    push(&mut chat, &at(1_000).user("go").started().update(done).ended().frames);
+    chat.chat.load_history(chat.stream, &page(&[&at(0).user("before").started().ended()]).to_string());
+    push(&mut chat, &at(2_000).user("more").started().frames);
+    assert_eq!(panel(&chat, PanelName::Plan, "entries"), Value::Null, "the plan was done before this turn");
 }
 
 // --- Questions ----------------------------------------------------------------------------------------------------
@@ -1011,7 +1021,7 @@ fn spoil(frame: &Value, random: &mut Random) -> String {
         1 => drop(frame.as_object_mut().unwrap().remove(["type", "kind", "data", "timestamp"][random.below(4)])),
         2 | 3 => {
             // The data, one value of it another.
-            let text = frame["data"].as_str().map(|data| String::from_utf8_lossy(&support_decode(data)).into_owned());
+            let text = frame["data"].as_str().map(|data| String::from_utf8_lossy(&unbase64(data)).into_owned());
             if let Some(mut data) = text.and_then(|text| serde_json::from_str::<Value>(&text).ok()) {
                 spoil_value(&mut data, wrong[random.below(wrong.len())].clone(), random);
                 frame["data"] = if random.below(2) == 0 { data } else { json!(base64(data.to_string().as_bytes())) };

@@ -69,7 +69,7 @@ impl TaskEvents {
         self.taken += 1;
         let data = frame.get("data");
         let text = data_text(data);
-        let read = self.data_tape.read(text.as_deref().unwrap_or_default());
+        let read = self.data_tape.read(&text);
         let value = read.as_ref().map_or(Value::ABSENT, |read| read.root());
         let mut json = JsonWriter::default();
         let kind = match &*name {

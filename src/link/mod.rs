@@ -19,7 +19,8 @@ mod url;
 pub(crate) use acp::acp_reply;
 pub use acp::{AcpAnswer, PromptPart, acp_cancel, acp_prompt};
 pub use backoff::Backoff;
-// The decoder of the task stream reads what the link's requests write.
+// The decoder of the task stream reads the same frames.
+pub(crate) use answers::data_text;
 pub(crate) use base64::decode_text;
 pub use connection::{Connection, LinkEnd, LinkState};
 pub use events::TaskEvents;

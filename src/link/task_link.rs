@@ -453,7 +453,7 @@ impl TaskLink {
             }
             "task-ended" => self.end(LinkEnd::TaskEnded),
             "task-error" => {
-                let (text, mut tape) = (data_text(data).unwrap_or_default(), Tape::default());
+                let (text, mut tape) = (data_text(data), Tape::default());
                 let goes_on = tape.read(&text).is_ok_and(|data| data.root().get("terminal").bool() == Some(false));
                 if !goes_on {
                     self.end(LinkEnd::TaskError);

@@ -271,9 +271,7 @@ pub(super) fn push(shared: &Shared, stream: StreamId, data: &JsValue) -> Result<
 pub(super) fn push_message(shared: &Shared, stream: StreamId, json: &JsString) -> Result<(), JsValue> {
     let mut core = shared.change()?;
     let Core { chat, inlet, .. } = &mut *core;
-    let mut whole = Vec::with_capacity(json.length() as usize);
-    inlet.text(json, |piece| whole.extend_from_slice(piece));
-    chat.push_message(stream, &whole);
+    chat.push_message(stream, &inlet.whole(json));
     Ok(())
 }
 

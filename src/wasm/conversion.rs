@@ -47,9 +47,7 @@ impl JsConversion {
     #[wasm_bindgen(js_name = pushMessage, skip_typescript)]
     pub fn push_message(&mut self, message: &JsValue) -> Result<(), JsValue> {
         let json = message_json(message)?;
-        let mut whole = Vec::new();
-        self.inlet.text(&json, |piece| whole.extend_from_slice(piece));
-        self.conversion.push_message(&whole);
+        self.conversion.push_message(&self.inlet.whole(&json));
         Ok(())
     }
 

@@ -134,6 +134,13 @@ impl Inlet {
         }
     }
 
+    /// The whole text as UTF-8.
+    fn whole(&mut self, text: &JsString) -> Vec<u8> {
+        let mut whole = Vec::with_capacity(text.length() as usize);
+        self.text(text, |piece| whole.extend_from_slice(piece));
+        whole
+    }
+
     /// Hands what a page pushes to `take`.
     fn bytes(&mut self, data: &JsValue, mut take: impl FnMut(&[u8])) -> Result<(), JsValue> {
         let bytes = if let Some(bytes) = data.dyn_ref::<Uint8Array>() {

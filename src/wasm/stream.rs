@@ -8,7 +8,7 @@ use wasm_bindgen_futures::future_to_promise;
 
 use super::chat::{finish, push, push_message};
 use super::pipe::Pipe;
-use super::pump::{Shared, fault_array};
+use super::pump::{Core, Shared, fault_array};
 use super::{message_json, optional_string, out, parse, property, type_error};
 use crate::StreamId;
 
@@ -79,7 +79,9 @@ impl JsChatStream {
     #[wasm_bindgen(js_name = loadHistory, skip_typescript)]
     pub fn load_history(&self, page: &JsValue) -> Result<(), JsValue> {
         let json = message_json(page)?;
-        self.shared.change()?.chat.load_history(self.id, &String::from(json));
+        let mut core = self.shared.change()?;
+        let Core { chat, inlet, .. } = &mut *core;
+        chat.load_history(self.id, &inlet.whole(&json));
         Ok(())
     }
 

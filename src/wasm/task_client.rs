@@ -288,11 +288,11 @@ impl Client {
 
     /// Takes a message. One in bytes is text in UTF-8.
     fn take(self: &Rc<Self>, data: &JsValue) {
-        let mut message = Vec::new();
-        let (heard, event) = {
+        let (message, heard, event) = {
             let State { link, events, inlet, has_shown, .. } = &mut *self.state.borrow_mut();
+            let mut message = Vec::new();
             match data.dyn_ref::<JsString>() {
-                Some(text) => inlet.text(text, |piece| message.extend_from_slice(piece)),
+                Some(text) => message = inlet.whole(text),
                 // The socket gives an ArrayBuffer.
                 None => drop(inlet.bytes(data, |piece| message.extend_from_slice(piece))),
             }
@@ -300,7 +300,8 @@ impl Client {
             let heard = link.frame(&text, now());
             let is_frame = heard == Heard::Frame;
             *has_shown |= is_frame;
-            (heard, if is_frame { events.frame(&text) } else { None })
+            let event = if is_frame { events.frame(&text) } else { None };
+            (message, heard, event)
         };
         if heard != Heard::Ping {
             self.change(|chat, stream| chat.push_message(stream, &message));

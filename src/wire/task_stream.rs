@@ -10,7 +10,7 @@ use super::{Outcome, RecordDecoder, error_message};
 use crate::chunk::{Chunk, ChunkSink, Effect};
 use crate::json::{JsonStr, Raw, Tape, Value};
 use crate::limits::{Limits, SEEN_FRAMES};
-use crate::link::{SeenFrames, decode_text};
+use crate::link::{SeenFrames, data_text, decode_text};
 use crate::row::{Fact, PanelName, RowKind, RowState, error, list_of_one, message, said};
 
 #[derive(Debug)]
@@ -24,8 +24,8 @@ pub(super) struct TaskStream {
     oldest: u64,
     /// A page of the history was read: it says where the next begins.
     paged: bool,
-    nesting: usize,
-    values: usize,
+    /// What frames carry is read into it.
+    data: Tape,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,24 +50,30 @@ impl TaskStream {
             start: Places::default(),
             oldest: u64::MAX,
             paged: false,
-            nesting: limits.nesting,
-            values: limits.record_values,
+            data: Tape::with_caps(limits.nesting, limits.record_values),
         }
     }
 
     fn frame(&mut self, frame: Value<'_>, sink: &mut dyn ChunkSink) -> Read {
-        let kind = said(frame, &["type", "event"])?;
-        let mut tape = Tape::with_caps(self.nesting, self.values);
+        let mut tape = std::mem::take(&mut self.data);
         let text = data_text(frame.get("data"));
         let record = tape.read(&text);
         let data = record.as_ref().map_or(Value::ABSENT, |record| record.root());
+        let read = self.decoded(frame, data, &text, sink);
+        self.data = tape;
+        read
+    }
+
+    /// A frame whose data are decoded. `text`: the data as they stand, where they are no JSON.
+    fn decoded(&mut self, frame: Value<'_>, data: Value<'_>, text: &str, sink: &mut dyn ChunkSink) -> Read {
+        let kind = said(frame, &["type", "event"])?;
         Some(Ok(match &*kind {
             "user-input" => {
                 let opened = if self.turn == Turn::Over { self.open_turn(sink) } else { Effect::None };
                 if self.turn != Turn::Started {
                     self.turn = Turn::Opened;
                 }
-                opened.and(self.user_input(data, &text, sink))
+                opened.and(self.user_input(data, text, sink))
             }
             "user-cancel" => {
                 let ended = self.acp.end_turn(TurnEnd::Cancelled, sink);
@@ -89,7 +95,7 @@ impl TaskStream {
                 let goes_on = data.get("terminal").bool() == Some(false);
                 let words = match () {
                     () if data.exists() && !data.is_null() => error_words(data),
-                    () => Cow::Borrowed(&*text),
+                    () => Cow::Borrowed(text),
                 };
                 let failed = vec![(Fact::Error, error(&words, None, None))];
                 let shown = self.acp.aside("", RowKind::Error, RowState::Done, failed, "", sink);
@@ -153,26 +159,21 @@ impl TaskStream {
             (None, None) if data.is_object() => Cow::Borrowed(""),
             (None, None) => Cow::Borrowed(plain),
         };
-        let files: Vec<Raw> = data
+        let files: Vec<(Fact, Raw)> = data
             .get("attachments")
             .items()
             .filter_map(|file| {
                 let (url, name) = (said(file, &["url"])?, said(file, &["filename", "name"]).unwrap_or_default());
-                Some(list_of_one(&[("url", &url), ("name", &name)]))
+                Some((Fact::Files, list_of_one(&[("url", &url), ("name", &name)])))
             })
             .collect();
-        self.acp.user(&words, &files, sink)
-    }
-
-    /// Whether the frame has not been seen.
-    fn is_new(&mut self, frame: Value<'_>) -> bool {
-        self.seen.is_new(frame)
+        self.acp.user("", &words, &files, sink)
     }
 }
 
 impl RecordDecoder for TaskStream {
     fn record(&mut self, value: Value<'_>, sink: &mut dyn ChunkSink) -> Outcome {
-        if !self.is_new(value) {
+        if !self.seen.is_new(value) {
             return Outcome::NoOp;
         }
         if let Some(time) = time(value) {
@@ -209,23 +210,18 @@ impl RecordDecoder for TaskStream {
         frames.sort_by_key(|(time, _)| *time);
         let Some((oldest, _)) = frames.first().copied() else { return outcome(Some(Ok(shown))) };
         self.oldest = oldest;
-        let mut acp = std::mem::replace(&mut self.acp, Acp::new(&Limits::default()));
-        let (turn, start) = (self.turn, self.start);
-        let mut effect = shown;
-        let mut unread = false;
-        acp.page(|acp| {
-            std::mem::swap(&mut self.acp, acp);
-            for (_, frame) in &frames {
-                match self.frame(*frame, &mut Past(sink)) {
-                    Some(Ok(done)) => effect = effect.and(done),
-                    Some(Err(_)) => unread = true,
-                    None => {}
-                }
+        let present = (self.acp.begin_page(), self.turn, self.start);
+        let (mut effect, mut unread) = (shown, false);
+        for (_, frame) in &frames {
+            match self.frame(*frame, &mut Past(sink)) {
+                Some(Ok(done)) => effect = effect.and(done),
+                Some(Err(_)) => unread = true,
+                None => {}
             }
-            effect = effect.and(self.acp.end_turn(TurnEnd::Failed, &mut Past(sink)));
-            std::mem::swap(&mut self.acp, acp);
-        });
-        self.acp = acp;
+        }
+        effect = effect.and(self.acp.end_turn(TurnEnd::Failed, &mut Past(sink)));
+        let (acp, turn, start) = present;
+        self.acp.end_page(acp);
         (self.turn, self.start) = (turn, start);
         if unread { Outcome::Faulted("data") } else { outcome(Some(Ok(effect))) }
     }
@@ -262,17 +258,6 @@ pub(super) fn fits(value: Value<'_>) -> bool {
     let kind = said(value, &["type", "event"]).unwrap_or_default();
     let is = ["user-input", "user-cancel", "reply-question", "cursor"].contains(&&*kind) || kind.starts_with("task-");
     is && (value.get("data").exists() || value.get("timestamp").exists() || kind.starts_with("task-"))
-}
-
-/// The JSON text of a frame's data: an object in place, JSON text, or base64 of it; else the words themselves.
-fn data_text(data: Value<'_>) -> Cow<'_, str> {
-    let Some(text) = data.str() else { return Cow::Borrowed(data.raw()) };
-    let text = text.text();
-    if text.trim_ascii_start().starts_with(['{', '[', '"']) {
-        return text;
-    }
-    let shown = |text: &String| !text.chars().any(|c| c.is_control() && !c.is_whitespace());
-    decode_text(&text).filter(shown).map_or(text, Cow::Owned)
 }
 
 fn error_words(data: Value<'_>) -> Cow<'_, str> {

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::calls::{Call, News};
+use super::calls::{Call, News, call_id};
 use super::{Acp, text};
 use crate::chunk::{Chunk, ChunkSink, Effect};
 use crate::json::{JsonStr, JsonWriter, Raw, Tape, Value};
@@ -158,6 +158,15 @@ impl Question {
         }
     }
 
+    /// The same of one question, as it stands.
+    fn ask_one(&mut self, request: &str, question: Value<'_>, multiple: Option<bool>) {
+        let one = Raw::written(|json| json.array(|json| json.raw(question.raw())));
+        let mut tape = Tape::default();
+        if let Ok(one) = tape.read(one.as_str()) {
+            self.ask(request, one.root(), multiple);
+        }
+    }
+
     /// Takes over answers: an object from questions to labels.
     fn answer(&mut self, answers: Value<'_>) {
         for part in &mut self.parts {
@@ -220,7 +229,7 @@ impl Acp {
         let session = text(params.get("sessionId"));
         let tool = params.get("toolCall");
         let begun = self.patch_call(&session, tool, sink)?;
-        let key = self.call_key(&session, &text(tool.get("toolCallId")));
+        let key = self.call_key(&session, &call_id(tool).unwrap_or_default());
         let request = id.raw();
         let permission = Raw::written(|json| {
             json.object(|json| {
@@ -243,12 +252,28 @@ impl Acp {
                 });
             });
         });
-        self.note_request(id, Asked::Leave(key.as_str().into()));
+        Ok(begun.and(self.ask_leave(&key, id, permission, sink)))
+    }
+
+    /// A call waits for the user's leave.
+    fn ask_leave(&mut self, key: &str, request: Value<'_>, permission: Raw, sink: &mut dyn ChunkSink) -> Effect {
+        self.note_request(request, Asked::Leave(key.into()));
+        self.set_leave(key, Some(permission), sink)
+    }
+
+    /// The user has chosen one of the options that the call offers, or none.
+    fn choose(&mut self, key: &str, chosen: Option<&str>, sink: &mut dyn ChunkSink) -> Effect {
+        let asked = self.calls.get(key).and_then(Call::permission);
+        let permission = asked.zip(chosen).map(|(asked, chosen)| with_choice(asked, chosen));
+        self.set_leave(key, permission, sink)
+    }
+
+    fn set_leave(&mut self, key: &str, permission: Option<Raw>, sink: &mut dyn ChunkSink) -> Effect {
         let mut news = News::default();
-        if let Some(call) = self.calls.get_mut(&key) {
-            call.ask(Some(permission), &mut news);
+        if let Some(call) = self.calls.get_mut(key) {
+            call.ask(permission, &mut news);
         }
-        Ok(begun.and(self.tell_call(&key, news, sink)))
+        self.tell_call(key, news, sink)
     }
 
     /// The agent asks for values.
@@ -321,15 +346,7 @@ impl Acp {
     /// The user has answered, or never will.
     pub(super) fn settle(&mut self, asked: Asked, result: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         match asked {
-            Asked::Leave(key) => {
-                let mut news = News::default();
-                if let Some(call) = self.calls.get_mut(&key) {
-                    let chosen = said(result.get("outcome"), &["optionId"]);
-                    let asked = chosen.and_then(|chosen| Some(choose(call.permission()?, &chosen)));
-                    call.ask(asked, &mut news);
-                }
-                self.tell_call(&key, news, sink)
-            }
+            Asked::Leave(key) => self.choose(&key, said(result.get("outcome"), &["optionId"]).as_deref(), sink),
             Asked::Values(key) => {
                 let Some(mut form) = self.forms.remove(&key) else { return Effect::None };
                 let accepted = text(result.get("action")) == "accept";
@@ -423,16 +440,6 @@ impl Acp {
     }
 }
 
-impl Question {
-    fn ask_one(&mut self, request: &str, question: Value<'_>, multiple: Option<bool>) {
-        let one = Raw::written(|json| json.array(|json| json.raw(question.raw())));
-        let mut tape = Tape::default();
-        if let Ok(one) = tape.read(one.as_str()) {
-            self.ask(request, one.root(), multiple);
-        }
-    }
-}
-
 /// One value of a form, as a question asks for it.
 fn write_property(name: &str, property: Value<'_>, json: &mut JsonWriter) {
     json.key("name").string(name);
@@ -497,7 +504,7 @@ fn fill_in(question: &Raw, content: Value<'_>) -> Raw {
 }
 
 /// The same permission with what was chosen.
-pub(crate) fn choose(asked: &Raw, chosen: &str) -> Raw {
+fn with_choice(asked: &Raw, chosen: &str) -> Raw {
     Raw::written(|json| {
         json.object(|json| {
             json.raw(asked.inner());
@@ -519,12 +526,7 @@ impl Acp {
         });
         let call = said(data, &["tool_call_id"]).map(|call| self.call_key("", &call));
         if let Some(key) = call.filter(|key| self.calls.get(key).is_some()) {
-            self.note_request(data.get("id"), Asked::Leave(key.as_str().into()));
-            let mut news = News::default();
-            if let Some(call) = self.calls.get_mut(&key) {
-                call.ask(Some(permission), &mut news);
-            }
-            return self.tell_call(&key, news, sink);
+            return self.ask_leave(&key, data.get("id"), permission, sink);
         }
         let key = self.key(0, 'p', &id);
         let ended = self.end_message("", RowState::Done, sink);
@@ -539,13 +541,8 @@ impl Acp {
         let outcome = text(data.get("outcome"));
         let key = match self.take_request(data.get("id"), |asked| matches!(asked, Asked::Leave(_) | Asked::Task(_))) {
             Some(Request { asked: Asked::Leave(key), .. }) => {
-                let mut news = News::default();
-                if let Some(call) = self.calls.get_mut(&key) {
-                    let chosen = || Some(choose(call.permission()?, &outcome));
-                    let asked = matches!(&*outcome, "approved" | "denied").then(chosen);
-                    call.ask(asked.flatten(), &mut news);
-                }
-                return self.tell_call(&key, news, sink);
+                let chosen = matches!(&*outcome, "approved" | "denied").then_some(&*outcome);
+                return self.choose(&key, chosen, sink);
             }
             Some(Request { asked: Asked::Task(key), .. }) => key,
             _ => return Effect::None,

@@ -109,15 +109,15 @@ impl Acp {
         sink: &mut dyn ChunkSink,
     ) -> Result<Effect, &'static str> {
         let flat = said(update, &["tool_name"]);
-        let key = match said(update, &["toolCallId", "tool_call_id"]) {
-            Some(id) => self.call_key(session, &id),
+        let id = call_id(update);
+        let key = match &id {
+            Some(id) => self.call_key(session, id),
             // Without an id each is a call of its own.
             None if flat.is_some() => self.place(RowKind::Tool),
             None => return Err("tool-call-id"),
         };
         let known = self.calls.get(&key).is_some();
-        let id = said(update, &["toolCallId", "tool_call_id"]).unwrap_or_default();
-        let begun = self.begin_call(session, &key, update, &id, sink);
+        let begun = self.begin_call(session, &key, update, &id.unwrap_or_default(), sink);
         let mut news = News::default();
         let Some(call) = self.calls.get_mut(&key) else { return Ok(begun) };
         call.patch(update, self.max_text, &mut news);
@@ -208,7 +208,7 @@ impl Acp {
         let parent = self.session(session).parent.clone();
         let mut block = Block::new(RowKind::Tool, RowState::Running);
         block.parent = parent.as_deref();
-        block.known_as = Some([&*id].concat().into());
+        block.known_as = Some((&*id).into());
         block.facts.push((Fact::Work, word("subagent")));
         block.facts.extend(task.map(|task| (Fact::Title, word(&task))));
         block.tool = Some(ToolBlock { name, is_remote: true, ..ToolBlock::default() });
@@ -582,6 +582,11 @@ impl Call {
         let shown = content.items.iter().filter(|item| !(item.is_terminal && terminal));
         list(shown.map(|item| item.json.clone())).or_else(|| content.patch.clone())
     }
+}
+
+/// The id of the call that an update is about.
+pub(super) fn call_id(update: Value<'_>) -> Option<Cow<'_, str>> {
+    said(update, &["toolCallId", "tool_call_id"])
 }
 
 /// The state that a status names. None: it names none that is known.

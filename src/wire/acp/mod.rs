@@ -16,6 +16,7 @@ use crate::row::{Fact, PanelName, RowKind, RowState, error, message, said};
 use crate::sorted::{Keyed, Sorted};
 use asks::{Asked, Early, Form, Request};
 use calls::Call;
+use panels::tokens;
 
 /// The decoder.
 #[derive(Debug)]
@@ -66,6 +67,17 @@ struct Page {
     before: Option<Box<str>>,
     /// The key of the first block of it.
     first: Option<Box<str>>,
+}
+
+/// What goes on now, while a page of the history is read.
+pub(super) struct Present {
+    sessions: Sorted<Session>,
+    open: Vec<Box<str>>,
+    asked: Vec<Request>,
+    forms: Sorted<Form>,
+    retry: Option<Box<str>>,
+    compaction: Option<Compaction>,
+    places: Places,
 }
 
 /// What is known of a session.
@@ -137,8 +149,8 @@ pub(super) enum TurnEnd {
     Failed,
 }
 
-/// What a turn's end does to calls that have not come to theirs.
 impl TurnEnd {
+    /// What becomes of calls that have not come to their end.
     fn of_calls(self) -> RowState {
         match self {
             TurnEnd::Done => RowState::Interrupted,
@@ -346,37 +358,46 @@ impl Acp {
         }
     }
 
-    /// Reads a page of the history: it stands before all that is there, and is over.
-    pub fn page(&mut self, read: impl FnOnce(&mut Acp)) {
+    /// What comes now is a page of the history: it stands before all that is there. Answers with what goes on
+    /// meanwhile.
+    pub fn begin_page(&mut self) -> Present {
         self.pages += 1;
         self.page = Some(Page { number: self.pages, before: self.first.clone(), first: None });
-        let sessions = std::mem::take(&mut self.sessions);
-        let (open, asked) = (std::mem::take(&mut self.open), std::mem::take(&mut self.asked));
-        let (places, retry) = (std::mem::take(&mut self.places), self.retry.take());
-        let (forms, compaction) = (std::mem::take(&mut self.forms), self.compaction.take());
-        read(self);
-        (self.forms, self.compaction) = (forms, compaction);
-        (self.sessions, self.open, self.asked) = (sessions, open, asked);
-        (self.places, self.retry) = (places, retry);
+        Present {
+            sessions: std::mem::take(&mut self.sessions),
+            open: std::mem::take(&mut self.open),
+            asked: std::mem::take(&mut self.asked),
+            forms: std::mem::take(&mut self.forms),
+            retry: self.retry.take(),
+            compaction: self.compaction.take(),
+            places: std::mem::take(&mut self.places),
+        }
+    }
+
+    /// The page is read.
+    pub fn end_page(&mut self, present: Present) {
+        let Present { sessions, open, asked, forms, retry, compaction, places } = present;
+        (self.sessions, self.open, self.asked, self.forms) = (sessions, open, asked, forms);
+        (self.retry, self.compaction, self.places) = (retry, compaction, places);
         if let Some(first) = self.page.take().and_then(|page| page.first) {
             self.first = Some(first);
         }
     }
 
-    /// What the user said.
-    pub fn user(&mut self, words: &str, files: &[Raw], sink: &mut dyn ChunkSink) -> Effect {
+    /// What the user said, with what is no text of it.
+    pub fn user(&mut self, session: &str, words: &str, items: &[(Fact, Raw)], sink: &mut dyn ChunkSink) -> Effect {
         let key = self.place(RowKind::User);
         let ended = self.end_messages(RowState::Done, sink);
-        let mut effect = ended.and(self.row("", &key, RowKind::User, RowState::Done, Vec::new(), words, sink));
-        for item in files {
-            effect = effect.and(sink.chunk(Chunk::BlockItem { key: &key, list: Fact::Files, item }));
+        let mut effect = ended.and(self.row(session, &key, RowKind::User, RowState::Done, Vec::new(), words, sink));
+        for (list, item) in items {
+            effect = effect.and(sink.chunk(Chunk::BlockItem { key: &key, list: *list, item }));
         }
         effect
     }
 
     /// A turn begins: a plan that is done is of the one before.
     pub fn begin_turn(&mut self, sink: &mut dyn ChunkSink) -> Effect {
-        let cleared = if std::mem::take(&mut self.plan_done) && self.page.is_none() {
+        let cleared = if self.page.is_none() && std::mem::take(&mut self.plan_done) {
             sink.chunk(Chunk::Panel { panel: PanelName::Plan, name: "entries", value: &Raw::null() })
         } else {
             Effect::None
@@ -552,29 +573,24 @@ impl Acp {
     /// The user's words were seen on their way: the agent may repeat them.
     fn prompted(&mut self, params: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         let session = text(params.get("sessionId"));
-        let ended = self.end_messages(RowState::Done, sink);
         let mut whole = String::new();
         let mut items = Vec::new();
         for content in params.get("prompt").items() {
             whole.extend(content_text(content));
             items.extend(media(content));
         }
-        let key = self.place(RowKind::User);
-        let mut effect = ended.and(self.set_at_work(true, sink));
-        if !whole.is_empty() || !items.is_empty() {
-            effect = effect.and(self.row(&session, &key, RowKind::User, RowState::Done, Vec::new(), &whole, sink));
-            for (list, item) in &items {
-                effect = effect.and(sink.chunk(Chunk::BlockItem { key: &key, list: *list, item }));
-            }
-        }
+        let shown = match whole.is_empty() && items.is_empty() {
+            true => self.end_messages(RowState::Done, sink),
+            false => self.user(&session, &whole, &items, sink),
+        };
         self.session(&session).prompted = whole;
-        effect
+        shown.and(self.set_at_work(true, sink))
     }
 
     /// The answer to a prompt: the turn is over.
     fn prompt_ended(&mut self, result: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         let reason = text(result.get("stopReason"));
-        let used = self.read_prompt_usage(result.get("usage"), sink);
+        let used = tokens(result.get("usage"), sink);
         let ended = self.end_turn(if reason == "cancelled" { TurnEnd::Cancelled } else { TurnEnd::Done }, sink);
         let key = match &*reason {
             "max_tokens" => "finish.length",

@@ -126,10 +126,6 @@ impl Acp {
         effect.and(tokens(update, sink))
     }
 
-    pub(super) fn read_prompt_usage(&mut self, usage: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
-        tokens(usage, sink)
-    }
-
     /// What a session that was opened says of its modes and options.
     pub(super) fn read_modes(&mut self, result: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         let mut effect = self.read_options(result.get("configOptions"), sink);
