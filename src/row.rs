@@ -553,6 +553,12 @@ pub struct FieldNews {
 }
 
 impl Row {
+    /// Whether it waits for the user: to allow something, or to answer.
+    pub(crate) fn asks(&self) -> bool {
+        let is_open = |fact: Fact| self.facts.raw(fact).is_some_and(|asked| !is_answered(asked));
+        self.state == RowState::Pending && (is_open(Fact::Permission) || is_open(Fact::Question))
+    }
+
     /// Writes the row as JSON: an object with the properties of the TypeScript interface `Row`.
     pub fn write_json(&self, json: &mut JsonWriter) {
         json.object(|json| {

@@ -526,6 +526,7 @@ fn a_question_waits_for_its_answer() {
     let frames = task().ask("q", which());
     let chat = check(&frames, "user done \"go\"\nquestion pending \"Which way?\" (left | right)");
     assert!(chat.chat.rows().all(|row| !row.busy));
+    assert_eq!(panel(&chat, PanelName::Activity, "state"), "idle", "nobody thinks while the user is asked");
     check(
         &frames.reply("q", json!({"Which way?": "left"})),
         "user done \"go\"\nquestion done \"Which way?\" (left | right) answer \"left\"",

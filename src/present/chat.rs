@@ -1165,7 +1165,12 @@ impl ChatRows {
         } else if live().any(|stream| stream.blocks.is_paused() && !stream.blocks.is_idle()) {
             "stalled"
         } else if live().any(|stream| !stream.blocks.is_idle()) {
-            if self.rows.iter().next_back().is_some_and(waits) { "retrying" } else { "waiting" }
+            match self.rows.iter().next_back() {
+                Some(row) if waits(row) => "retrying",
+                // The other side waits for the user.
+                Some(row) if row.asks() => "idle",
+                _ => "waiting",
+            }
         } else {
             "idle"
         };

@@ -10,7 +10,7 @@ use crate::limits::Limits;
 use crate::op::{AppendField, Patch, RowOp, RowSink, utf16_len};
 use crate::present::call_reader::CallReader;
 use crate::present::spoken::{answer, asks, speak};
-use crate::row::{Changed, Fact, Facts, FieldNews, Row, RowId, RowKind, RowState, Tool, is_answered, message};
+use crate::row::{Changed, Fact, Facts, FieldNews, Row, RowId, RowKind, RowState, Tool, message};
 use crate::text::{common_prefix, common_prefix_after};
 
 /// All rows, in their order.
@@ -678,12 +678,7 @@ pub(crate) fn empty_row(id: RowId, kind: RowKind, state: RowState) -> Row {
 
 /// A row shows a spinner while arguments arrive and while a tool runs; text that streams just grows.
 fn is_busy(row: &Row) -> bool {
-    let works = || {
-        let asks = [Fact::Permission, Fact::Question]
-            .iter()
-            .any(|fact| row.facts.raw(*fact).is_some_and(|asked| !is_answered(asked)));
-        row.tool.as_deref().is_some_and(|tool| tool.is_remote) && !asks
-    };
+    let works = || row.tool.as_deref().is_some_and(|tool| tool.is_remote) && !row.asks();
     let moves = matches!(row.state, RowState::Preparing | RowState::Running);
     !row.is_paused && (moves || row.state == RowState::Pending && works())
 }
