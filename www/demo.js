@@ -14,7 +14,7 @@ const WIRE_SHOWN = 6000; // characters
 const TOOL_MS = 600;
 const REFRESH_MS = 100;
 const SENT_SHOWN = 20;
-const FORMATS = { "openai-chat": "OpenAI chat", say: "Say messages", "api-stream": "API stream", "task-stream": "Task stream", auto: "Your file" };
+const FORMATS = { "openai-chat": "OpenAI chat", say: "Say messages", "api-stream": "API stream", "task-stream": "Task stream", "agent-events": "Agent events", auto: "Your file" };
 /** No recording: a task on the server that serves this page. */
 const LIVE = { id: "live", title: "A live task", format: "task-stream", live: true, pieces: () => [] };
 const LIVE_ENDS = { "task-ended": "done", "task-error": "interrupted", timeout: "done", closed: "cancelled", refused: "refused by the server", unreachable: "the server cannot be reached" };
@@ -368,8 +368,8 @@ async function start() {
   chat.subscribe((ops) => {
     for (const op of ops) {
       const row = op.op === "insert" ? op.row : op.op === "update" ? op.patch : undefined;
-      // What waits for leave is run by the other side, or the presenter has it run.
-      if (row?.state === "pending" && row.tool && !row.permission && !posts() && !choice.tools && !choice.live) run(op.id);
+      // What waits for leave, or is busy, is run by the other side, or the presenter has it run.
+      if (row?.state === "pending" && row.tool && !row.busy && !row.permission && !posts() && !choice.tools && !choice.live) run(op.id);
       if (choice.live && row?.state && (row.kind === "question" || op.id === live.asking)) {
         live.asking = row.state === "pending" ? op.id : undefined;
         if (live.asking) wait();

@@ -277,6 +277,69 @@ function askedByCall() {
   ), 30, line);
 }
 
+/** A run of an agent: two tools at once, and what the user said meanwhile, delivered when its turn has come. */
+function agentRun(ask) {
+  const line = (event) => `${JSON.stringify(event)}\n`;
+  const message = (role, content, more) => ({ role, content, ...more });
+  const both = (said) => [[30, line({ type: "message_start", message: said })], [10, line({ type: "message_end", message: said })]];
+  const say = (text) => [{ type: "text", text }];
+  const part = (event) => line({ type: "message_update", usage: {}, assistantMessageEvent: event });
+  const streamed = (contentIndex, kind, text) => [
+    [40, part({ type: `${kind}_start`, contentIndex })],
+    ...spread(tokens(text), 28, (delta) => part({ type: `${kind}_delta`, contentIndex, delta })),
+    [20, part({ type: `${kind}_end`, contentIndex, content: text })],
+  ];
+  const call = (contentIndex, id, name, args) => [
+    [120, part({ type: "toolcall_start", contentIndex, id, toolName: name })],
+    ...spread(every(JSON.stringify(args), 9), 50, (delta) => part({ type: "toolcall_delta", contentIndex, delta })),
+    [20, part({ type: "toolcall_end", contentIndex, toolCall: { type: "toolCall", id, name, arguments: args } })],
+  ];
+  const answer = (pause, parts, content, stopReason, usage) => [
+    [pause, line({ type: "message_start", message: message("assistant", [], { stopReason: "pending" }) })],
+    ...parts,
+    [30, line({ type: "message_end", message: message("assistant", content, { stopReason, usage }) })],
+  ];
+  const tool = (name) => (event) => ({ toolName: name, ...event });
+  const [bash, read] = [tool("bash"), tool("read")];
+  const [command, file] = [{ command: "node check.js notes" }, { path: "notes/week.md" }];
+  const thought = "The notes and their check do not depend on each other: both at once.";
+  const first = "I read the page, and run the check meanwhile.";
+  const calls = [["run_1", "bash", command], ["run_2", "read", file]].map(([id, name, args]) => ({ type: "toolCall", id, name, arguments: args }));
+  const page = "# This week\n\n- Monday: high water 04:12, 5.1 m\n- Wednesday: high water 05:40, 5.6 m";
+  const checked = (count) => Array.from({ length: count }, (_, n) => `ok   notes/${["week", "tides", "harbour", "pools"][n]}.md`).join("\n");
+  const result = (toolCallId, name, text) => both(message("toolResult", say(text), { toolCallId, toolName: name, isError: false }));
+  const steer = "Friday is missing, is it not?", later = "Then say when the lower path is clear.";
+  const second = "Yes: Friday’s spring tide, high water 07:02 with 6.3 m, stands in no note yet. Monday and Wednesday do, and the check finds nothing wrong with them.";
+  const third = "From 10:30 to 14:00 on Friday.";
+  return [
+    [60, line({ type: "session", version: 3, id: "demo", timestamp: "2026-11-30T09:00:00.000Z", cwd: "/notes" })],
+    [60, line({ type: "agent_start" })],
+    [0, line({ type: "turn_start" })],
+    ...both(message("user", say(ask))),
+    ...answer(500, [...streamed(0, "thinking", thought), ...streamed(1, "text", first), ...call(2, "run_1", "bash", command), ...call(3, "run_2", "read", file)],
+      [{ type: "thinking", thinking: thought }, ...say(first), ...calls], "toolUse", { input: 812, output: 96, cacheRead: 640, totalTokens: 908 }),
+    [60, line(bash({ type: "tool_execution_start", toolCallId: "run_1", args: command }))],
+    [20, line(read({ type: "tool_execution_start", toolCallId: "run_2", args: file }))],
+    [400, line(bash({ type: "tool_execution_update", toolCallId: "run_1", args: command, partialResult: { content: say(checked(1)) } }))],
+    [350, line(read({ type: "tool_execution_end", toolCallId: "run_2", result: { content: say(page) }, isError: false, durationMs: 770 }))],
+    [500, line({ type: "queue_update", steering: [steer], followUp: [] })],
+    [300, line(bash({ type: "tool_execution_update", toolCallId: "run_1", args: command, partialResult: { content: say(checked(3)) } }))],
+    [900, line({ type: "queue_update", steering: [steer], followUp: [later] })],
+    [600, line(bash({ type: "tool_execution_end", toolCallId: "run_1", result: { content: say(checked(4)) }, isError: false, durationMs: 3070 }))],
+    ...result("run_1", "bash", checked(4)),
+    ...result("run_2", "read", page),
+    [20, line({ type: "turn_end", message: message("assistant", []), toolResults: [] })],
+    [40, line({ type: "queue_update", steering: [], followUp: [later] })],
+    ...both(message("user", say(steer))),
+    ...answer(600, streamed(0, "text", second), say(second), "stop", { input: 1033, output: 58, cacheRead: 896, totalTokens: 1091 }),
+    [40, line({ type: "queue_update", steering: [], followUp: [] })],
+    ...both(message("user", say(later))),
+    ...answer(500, streamed(0, "text", third), say(third), "stop", { input: 1112, output: 17, cacheRead: 1024, totalTokens: 1129 }),
+    [20, line({ type: "agent_end", messages: [], willRetry: false })],
+    [10, line({ type: "agent_settled", aborted: false })],
+  ];
+}
+
 /** `[pause_ms, message, waits?]` with the time at which each comes, from `at` on. */
 export function timed(script, at = 0) {
   return script.map(([pause, ...rest]) => [(at += pause), ...rest]);
@@ -307,5 +370,8 @@ export const recordings = [
     { id: "chunks", title: "Sources, and a call in parts", ask: "When is high water at Brest?", script: chunks },
     { id: "waiting", title: "Tools that wait", ask: "Add Friday’s spring tide to notes/week.md, and check the notes.", script: waitingTools, tools: true },
     { id: "asked", title: "A question by a call", ask: "Add Friday’s spring tide to this week’s page.", script: askedByCall, tools: true },
+  ]),
+  ...streams("agent-events", [
+    { id: "run", title: "An agent’s run", ask: "Is this week’s page complete?", script: () => agentRun("Is this week’s page complete?") },
   ]),
 ];

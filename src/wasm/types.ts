@@ -202,7 +202,7 @@ export type RowOp =
   | { op: "panel"; name: PanelName; patch: { [key: string]: unknown } }
   | { op: "reset" };
 
-export type FormatName = "openai-chat" | "say" | "api-stream" | "acp" | "task-stream" | "auto";
+export type FormatName = "openai-chat" | "say" | "api-stream" | "acp" | "task-stream" | "agent-events" | "auto";
 
 /** When pending changes are handed out. `"frame"`: the next animation frame; a number: at most every so many
  * milliseconds; `"local"` is 40 and `"remote"` 90. What appears or ends is handed out with the next frame. */

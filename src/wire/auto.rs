@@ -1,6 +1,6 @@
 //! Telling formats apart: records are held until one fits exactly one format. From then on the stream has it.
 
-use super::{Format, acp, api_stream, openai_chat, say, task_stream};
+use super::{Format, acp, agent_events, api_stream, openai_chat, say, task_stream};
 use crate::json::Value;
 use crate::limits::Limits;
 
@@ -45,6 +45,7 @@ pub(super) fn fitting(record: Value<'_>) -> Option<Format> {
         (Format::ApiStream, api_stream::fits(record)),
         (Format::Acp, acp::fits(record)),
         (Format::TaskStream, task_stream::fits(record)),
+        (Format::AgentEvents, agent_events::fits(record)),
     ];
     let mut fitting = fits.into_iter().filter(|(_, fits)| *fits).map(|(format, _)| format);
     fitting.next().filter(|_| fitting.next().is_none())

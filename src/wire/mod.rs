@@ -2,6 +2,7 @@
 //! decides the framing, finds records however they are cut, hands them to the format's decoder and keeps count.
 
 mod acp;
+mod agent_events;
 mod api_stream;
 mod auto;
 mod block_array;
@@ -42,14 +43,23 @@ pub enum Format {
     Acp,
     /// Task stream messages: an agent's task over a WebSocket.
     TaskStream,
+    /// Agent events, in three generations, and the entries of an agent's session files.
+    AgentEvents,
     /// Whichever of the others fits: records are held until one fits exactly one format, at most 16 of them or 64 KiB.
     Auto,
 }
 
 impl Format {
     /// All formats.
-    pub const ALL: &[Format] =
-        &[Format::OpenAiChat, Format::Say, Format::ApiStream, Format::Acp, Format::TaskStream, Format::Auto];
+    pub const ALL: &[Format] = &[
+        Format::OpenAiChat,
+        Format::Say,
+        Format::ApiStream,
+        Format::Acp,
+        Format::TaskStream,
+        Format::AgentEvents,
+        Format::Auto,
+    ];
 
     /// The format's name in options.
     pub fn name(self) -> &'static str {
@@ -59,13 +69,14 @@ impl Format {
             Format::ApiStream => "api-stream",
             Format::Acp => "acp",
             Format::TaskStream => "task-stream",
+            Format::AgentEvents => "agent-events",
             Format::Auto => "auto",
         }
     }
 
     /// Whether its calls are run by the other side, and never from here.
     pub fn runs_elsewhere(self) -> bool {
-        matches!(self, Format::Say | Format::Acp | Format::TaskStream)
+        matches!(self, Format::Say | Format::Acp | Format::TaskStream | Format::AgentEvents)
     }
 
     /// Whether what went before all that a stream has shown can be loaded, after its end too.
@@ -78,7 +89,7 @@ impl Format {
     /// ```
     /// use chatrows::Format;
     /// assert_eq!(Format::named("openai-chat"), Ok(Format::OpenAiChat));
-    /// let error = "unknown format x; the formats are: openai-chat, say, api-stream, acp, task-stream, auto";
+    /// let error = "unknown format x; the formats are: openai-chat, say, api-stream, acp, task-stream, agent-events, auto";
     /// assert_eq!(Format::named("x").unwrap_err(), error);
     /// ```
     ///
@@ -247,6 +258,7 @@ impl Decoders {
             Format::ApiStream => Decoders::Plain(Box::new(api_stream::ApiStream::new(limits))),
             Format::Acp => Decoders::Plain(Box::new(acp::Acp::new(limits))),
             Format::TaskStream => Decoders::Plain(Box::new(task_stream::TaskStream::new(limits))),
+            Format::AgentEvents => Decoders::Plain(Box::new(agent_events::AgentEvents::new(limits))),
             Format::Auto => Decoders::Undecided(Box::new(Held::new(limits))),
         }
     }
