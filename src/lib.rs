@@ -48,10 +48,24 @@
 //! record is read. A row's changes are only marked when they happen; [`ChatRows::drain`] compares each marked row with
 //! what was shown of it and writes the difference.
 
+#![cfg_attr(not(feature = "page"), allow(dead_code, reason = "what a format that is left out would need"))]
+
+#[cfg(not(any(
+    feature = "openai-chat",
+    feature = "say",
+    feature = "api-stream",
+    feature = "acp",
+    feature = "agent-events"
+)))]
+compile_error!(
+    "choose the formats to read: features `openai-chat`, `say`, `api-stream`, `acp`, `task-stream`, `agent-events`, or `page` for all"
+);
+
 mod chunk;
 mod fault;
 pub mod json;
 pub mod limits;
+#[cfg(feature = "acp")]
 mod link;
 mod op;
 mod present;
@@ -65,10 +79,12 @@ mod wire;
 pub use chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal, Usage};
 pub use fault::{Fault, Tally};
 pub use limits::Limits;
+#[cfg(feature = "acp")]
+pub use link::{AcpAnswer, PromptPart, acp_cancel, acp_prompt};
+#[cfg(feature = "task-stream")]
 pub use link::{
-    AcpAnswer, Action, Attachment, Backoff, Connection, DataForm, Heard, LinkEnd, LinkOptions, LinkState,
-    MAX_ATTACHMENTS, PromptPart, Reply, STOP_CODES, SeenFrames, TaskEvents, TaskLink, TaskMode, TaskRequest,
-    TooManyAttachments, UserInput, acp_cancel, acp_prompt, task_url,
+    Action, Attachment, Backoff, Connection, DataForm, Heard, LinkEnd, LinkOptions, LinkState, MAX_ATTACHMENTS, Reply,
+    STOP_CODES, SeenFrames, TaskEvents, TaskLink, TaskMode, TaskRequest, TooManyAttachments, UserInput, task_url,
 };
 pub use op::{AppendField, OpBuffer, Patch, RowOp, RowSink};
 pub use present::{
@@ -81,10 +97,12 @@ pub use text::{CleanSink, Grammar, TagCleaner, TaggedArgs, TaggedParser, TaggedS
 pub use text::{PREPARING_INTERVAL_MILLIS, PreparingEmitter, byte_label, parse_preparing_marker, preparing_marker};
 #[cfg(all(target_arch = "wasm32", feature = "conversion"))]
 pub use wasm::JsConversion;
+#[cfg(all(target_arch = "wasm32", feature = "task-client"))]
+pub use wasm::JsTaskStreamClient;
 #[cfg(target_arch = "wasm32")]
-pub use wasm::{
-    JsChatRows, JsChatStream, JsPreparingEmitter, JsTaskStreamClient, acp_cancelled, acp_prompted, marker, parse_marker,
-};
+pub use wasm::{JsChatRows, JsChatStream, JsPreparingEmitter, marker, parse_marker};
+#[cfg(all(target_arch = "wasm32", feature = "acp"))]
+pub use wasm::{acp_cancelled, acp_prompted};
 pub use wire::Format;
 #[cfg(feature = "conversion")]
 pub use wire::{CompletionOptions, CompletionStyle, Conversion};

@@ -6,6 +6,7 @@ use crate::chunk::{Block, Chunk, ChunkSink, Effect, Refusal, Usage};
 use crate::fault::{Fault, FaultLog, Tally};
 use crate::json::{JsonWriter, Raw};
 use crate::limits::Limits;
+#[cfg(feature = "acp")]
 use crate::link::{AcpAnswer, acp_reply};
 use crate::op::{RowOp, RowSink};
 use crate::present::blocks::{Blocks, Stage};
@@ -836,6 +837,7 @@ impl ChatRows {
     /// assert_eq!(answer, r#"{"jsonrpc":"2.0","id":5,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}"#);
     /// chat.push_message(stream, &answer);
     /// ```
+    #[cfg(feature = "acp")]
     pub fn acp_reply(&self, row: RowId, answer: AcpAnswer<'_>) -> Option<String> {
         let facts = &self.rows.get(row)?.facts;
         acp_reply(facts.get(Fact::Permission), facts.get(Fact::Question), answer)

@@ -63,6 +63,7 @@ impl JsChatRows {
         push_message(&self.shared, stream, &json)
     }
 
+    #[cfg(feature = "acp")]
     #[wasm_bindgen(js_name = acpReply, skip_typescript)]
     pub fn acp_reply(&self, row: &JsValue, answer: &JsValue) -> Result<JsValue, JsValue> {
         let row = row_id(row).ok_or_else(|| super::type_error("acpReply takes the id of a row"))?;

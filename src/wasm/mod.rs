@@ -3,6 +3,7 @@
 
 #![expect(missing_docs, reason = "types.ts says what each method of the package does")]
 
+#[cfg(feature = "acp")]
 mod acp;
 mod chat;
 #[cfg(feature = "conversion")]
@@ -13,7 +14,9 @@ mod pipe;
 mod preparing;
 mod pump;
 mod stream;
+#[cfg(feature = "task-client")]
 mod task_client;
+#[cfg(feature = "task-client")]
 mod task_options;
 mod tools;
 
@@ -23,12 +26,14 @@ use wasm_bindgen::prelude::*;
 use crate::RowId;
 use crate::json::JsonWriter;
 
+#[cfg(feature = "acp")]
 pub use acp::{cancel as acp_cancelled, prompt as acp_prompted};
 pub use chat::JsChatRows;
 #[cfg(feature = "conversion")]
 pub use conversion::JsConversion;
 pub use preparing::{JsPreparingEmitter, marker, parse as parse_marker};
 pub use stream::JsChatStream;
+#[cfg(feature = "task-client")]
 pub use task_client::JsTaskStreamClient;
 
 #[wasm_bindgen(typescript_custom_section)]

@@ -1,6 +1,6 @@
 //! Telling formats apart: records are held until one fits exactly one format. From then on the stream has it.
 
-use super::{Format, acp, agent_events, api_stream, openai_chat, say, task_stream};
+use super::Format;
 use crate::json::Value;
 use crate::limits::Limits;
 
@@ -40,12 +40,18 @@ impl Held {
 /// The one format that a record fits.
 pub(super) fn fitting(record: Value<'_>) -> Option<Format> {
     let fits = [
-        (Format::OpenAiChat, openai_chat::fits(record)),
-        (Format::Say, say::fits(record)),
-        (Format::ApiStream, api_stream::fits(record)),
-        (Format::Acp, acp::fits(record)),
-        (Format::TaskStream, task_stream::fits(record)),
-        (Format::AgentEvents, agent_events::fits(record)),
+        #[cfg(feature = "openai-chat")]
+        (Format::OpenAiChat, super::openai_chat::fits(record)),
+        #[cfg(feature = "say")]
+        (Format::Say, super::say::fits(record)),
+        #[cfg(feature = "api-stream")]
+        (Format::ApiStream, super::api_stream::fits(record)),
+        #[cfg(feature = "acp")]
+        (Format::Acp, super::acp::fits(record)),
+        #[cfg(feature = "task-stream")]
+        (Format::TaskStream, super::task_stream::fits(record)),
+        #[cfg(feature = "agent-events")]
+        (Format::AgentEvents, super::agent_events::fits(record)),
     ];
     let mut fitting = fits.into_iter().filter(|(_, fits)| *fits).map(|(format, _)| format);
     fitting.next().filter(|_| fitting.next().is_none())

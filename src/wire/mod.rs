@@ -1,17 +1,26 @@
 //! From bytes to chunks: one file a wire format, and what they share. [`Input`] is one stream's reading state: it
 //! decides the framing, finds records however they are cut, hands them to the format's decoder and keeps count.
 
+#[cfg(feature = "acp")]
 mod acp;
+#[cfg(feature = "agent-events")]
 mod agent_events;
+#[cfg(feature = "api-stream")]
 mod api_stream;
 mod auto;
+#[cfg(feature = "api-stream")]
 mod block_array;
 mod calls;
 #[cfg(feature = "conversion")]
 mod conversion;
+#[cfg(not(feature = "openai-chat"))]
+mod no_shortcut;
+#[cfg(feature = "openai-chat")]
 mod openai_chat;
+#[cfg(feature = "say")]
 mod say;
 mod sse;
+#[cfg(feature = "task-stream")]
 mod task_stream;
 mod template;
 mod values;
@@ -25,6 +34,9 @@ use crate::limits::Limits;
 use auto::Held;
 #[cfg(feature = "conversion")]
 pub use conversion::{CompletionOptions, CompletionStyle, Conversion};
+#[cfg(not(feature = "openai-chat"))]
+use no_shortcut::OpenAiChat;
+#[cfg(feature = "openai-chat")]
 use openai_chat::OpenAiChat;
 use sse::{Frame, Sse};
 use template::{Shape, Templates};
@@ -34,16 +46,22 @@ use values::{Piece, Values};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// OpenAI chat completion chunks, in every dialect.
+    #[cfg(feature = "openai-chat")]
     OpenAiChat,
     /// Say/ask messages, as coding-agent extensions post them to their webviews.
+    #[cfg(feature = "say")]
     Say,
     /// The extension-side chunks of a coding agent, and its block arrays.
+    #[cfg(feature = "api-stream")]
     ApiStream,
     /// The Agent Client Protocol: JSON-RPC records between an editor and an agent.
+    #[cfg(feature = "acp")]
     Acp,
     /// Task stream messages: an agent's task over a WebSocket.
+    #[cfg(feature = "task-stream")]
     TaskStream,
     /// Agent events, in three generations, and the entries of an agent's session files.
+    #[cfg(feature = "agent-events")]
     AgentEvents,
     /// Whichever of the others fits: records are held until one fits exactly one format, at most 16 of them or 64 KiB.
     Auto,
@@ -52,11 +70,17 @@ pub enum Format {
 impl Format {
     /// All formats.
     pub const ALL: &[Format] = &[
+        #[cfg(feature = "openai-chat")]
         Format::OpenAiChat,
+        #[cfg(feature = "say")]
         Format::Say,
+        #[cfg(feature = "api-stream")]
         Format::ApiStream,
+        #[cfg(feature = "acp")]
         Format::Acp,
+        #[cfg(feature = "task-stream")]
         Format::TaskStream,
+        #[cfg(feature = "agent-events")]
         Format::AgentEvents,
         Format::Auto,
     ];
@@ -64,11 +88,17 @@ impl Format {
     /// The format's name in options.
     pub fn name(self) -> &'static str {
         match self {
+            #[cfg(feature = "openai-chat")]
             Format::OpenAiChat => "openai-chat",
+            #[cfg(feature = "say")]
             Format::Say => "say",
+            #[cfg(feature = "api-stream")]
             Format::ApiStream => "api-stream",
+            #[cfg(feature = "acp")]
             Format::Acp => "acp",
+            #[cfg(feature = "task-stream")]
             Format::TaskStream => "task-stream",
+            #[cfg(feature = "agent-events")]
             Format::AgentEvents => "agent-events",
             Format::Auto => "auto",
         }
@@ -76,12 +106,26 @@ impl Format {
 
     /// Whether its calls are run by the other side, and never from here.
     pub fn runs_elsewhere(self) -> bool {
-        matches!(self, Format::Say | Format::Acp | Format::TaskStream | Format::AgentEvents)
+        match self {
+            #[cfg(feature = "say")]
+            Format::Say => true,
+            #[cfg(feature = "acp")]
+            Format::Acp => true,
+            #[cfg(feature = "task-stream")]
+            Format::TaskStream => true,
+            #[cfg(feature = "agent-events")]
+            Format::AgentEvents => true,
+            _ => false,
+        }
     }
 
     /// Whether what went before all that a stream has shown can be loaded, after its end too.
     pub(crate) fn has_history(self) -> bool {
-        self == Format::TaskStream
+        match self {
+            #[cfg(feature = "task-stream")]
+            Format::TaskStream => true,
+            _ => false,
+        }
     }
 
     /// The format of this name.
@@ -238,6 +282,7 @@ enum Speaking {
 
 /// The decoder of the stream's format.
 enum Decoders {
+    #[cfg_attr(not(feature = "openai-chat"), expect(dead_code, reason = "no format has a shortcut"))]
     Shortcut(OpenAiChat),
     Plain(Box<dyn RecordDecoder>),
     Undecided(Box<Held>),
@@ -253,11 +298,17 @@ impl std::fmt::Debug for Decoders {
 impl Decoders {
     fn new(format: Format, limits: &Limits) -> Self {
         match format {
+            #[cfg(feature = "openai-chat")]
             Format::OpenAiChat => Decoders::Shortcut(OpenAiChat::new(limits.open_blocks)),
+            #[cfg(feature = "say")]
             Format::Say => Decoders::Plain(Box::new(say::Say::new(limits))),
+            #[cfg(feature = "api-stream")]
             Format::ApiStream => Decoders::Plain(Box::new(api_stream::ApiStream::new(limits))),
+            #[cfg(feature = "acp")]
             Format::Acp => Decoders::Plain(Box::new(acp::Acp::new(limits))),
+            #[cfg(feature = "task-stream")]
             Format::TaskStream => Decoders::Plain(Box::new(task_stream::TaskStream::new(limits))),
+            #[cfg(feature = "agent-events")]
             Format::AgentEvents => Decoders::Plain(Box::new(agent_events::AgentEvents::new(limits))),
             Format::Auto => Decoders::Undecided(Box::new(Held::new(limits))),
         }

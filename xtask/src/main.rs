@@ -34,9 +34,10 @@ cargo xtask COMMAND
   bench [--rounds N] [--only NAME …] [--json] | --readers [--rounds N]
           Measure the release package beside JavaScript, in Chromium and node;
           --readers compares readers of JSON. See benches/README.md.
-  dist [--features F]
+  dist [--only F,F] [--features F]
           Build the release package in target/dist and check its size, or tell it
-          where it is built with further features, such as `conversion`.
+          where it is built otherwise: for some formats only, such as
+          `--only say,acp`, or with further features, such as `conversion`.
   size [--update]
           Check the release package against size.toml; --update records it.
 
@@ -87,9 +88,10 @@ fn dispatch() -> Result<ExitCode> {
 }
 
 fn dist(mut arguments: lexopt::Parser) -> Result<()> {
-    let mut features = Vec::new();
+    let mut features = vec!["page".to_owned()];
     while let Some(argument) = arguments.next()? {
         match argument {
+            Long("only") => features[0] = arguments.value()?.string()?,
             Long("features") => features.push(arguments.value()?.string()?),
             _ => return Err(argument.unexpected().into()),
         }
@@ -97,7 +99,7 @@ fn dist(mut arguments: lexopt::Parser) -> Result<()> {
     let project = Project::load()?;
     let package = package::build_with(&project, Kind::Release, &features)?;
     println!("package: {}", package.display());
-    if features.is_empty() {
+    if features == ["page"] {
         return size::gate(&project, &package, size::Mode::Check);
     }
     for size in size::sizes(&package)? {

@@ -50,8 +50,8 @@ pub enum Kind {
 impl Kind {
     fn features(self) -> &'static [&'static str] {
         match self {
-            Kind::Demo => &["--features", "panic-hook"],
-            Kind::Release => &[],
+            Kind::Demo => &["page", "panic-hook"],
+            Kind::Release => &["page"],
         }
     }
 
@@ -74,11 +74,11 @@ impl Kind {
 
 /// Builds the package where its inputs changed; answers with its folder.
 pub fn build(project: &Project, kind: Kind) -> Result<PathBuf> {
-    build_with(project, kind, &[])
+    build_with(project, kind, kind.features())
 }
 
-/// The same with further features of the crate.
-pub fn build_with(project: &Project, kind: Kind, features: &[String]) -> Result<PathBuf> {
+/// The same with these features of the crate.
+pub fn build_with(project: &Project, kind: Kind, features: &[impl AsRef<str>]) -> Result<PathBuf> {
     setup::wasm_target()?;
     let module = compile(project, kind, features)?;
     let module = fs::read(&module).with_context(|| module.display().to_string())?;
@@ -123,7 +123,7 @@ pub fn build_with(project: &Project, kind: Kind, features: &[String]) -> Result<
 }
 
 /// Compiles the module; answers with where it is.
-fn compile(project: &Project, kind: Kind, features: &[String]) -> Result<PathBuf> {
+fn compile(project: &Project, kind: Kind, features: &[impl AsRef<str>]) -> Result<PathBuf> {
     let mut cargo = project.cargo();
     // What a panic would say of places on this machine is nobody's business, and long.
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| Some(std::env::home_dir()?.join(".cargo")));
@@ -133,9 +133,9 @@ fn compile(project: &Project, kind: Kind, features: &[String]) -> Result<PathBuf
     flags.push("-Clink-arg=-zstack-size=262144".to_owned());
     cargo.args(["build", "--release", "--lib", "--package", "chatrows", "--target", setup::WASM]);
     // What only other programs need is no part of what a page downloads.
-    cargo.arg("--no-default-features").args(kind.features());
+    cargo.arg("--no-default-features");
     for feature in features {
-        cargo.args(["--features", feature]);
+        cargo.args(["--features", feature.as_ref()]);
     }
     let mut target = project.target.clone();
     if kind == Kind::Release {

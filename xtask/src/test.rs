@@ -165,7 +165,13 @@ fn clippy(project: &Project) -> Result<()> {
     const STRICT: [&str; 3] = ["--", "-D", "warnings"];
     run(project.cargo().args(["clippy", "--workspace", "--all-targets"]).args(STRICT))?;
     let module = ["clippy", "--package", "chatrows", "--lib", "--tests", "--target", setup::WASM];
-    run(project.cargo().args(module).args(STRICT))
+    run(project.cargo().args(module).args(STRICT))?;
+    // Each format alone.
+    for format in ["openai-chat", "say", "api-stream", "acp", "task-stream", "agent-events"] {
+        let alone = ["clippy", "--package", "chatrows", "--lib", "--no-default-features", "--features", format];
+        run(project.cargo().args(alone).args(["--target", setup::WASM]).args(STRICT))?;
+    }
+    Ok(())
 }
 
 fn doc(project: &Project) -> Result<()> {
