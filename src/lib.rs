@@ -39,6 +39,7 @@
 //! | `text` | calls written as tags ([`TaggedParser`], [`TaggedArgs`], [`TagCleaner`]), markers, byte labels |
 //! | `present` | blocks to rows (`blocks`), rows to ops (`rows`), panels, when to hand out (`schedule`), the chat (`chat`) |
 //! | `link` | when a task stream's client dials, what it sends, when it is over ([`TaskLink`]); it knows `json` only |
+//! | `agent` | an agent's session files: the tree, its branches, what the model is told ([`Session`]); it knows `json` only |
 //! | `wasm` | the classes that a page imports; their types are written in `types.ts` |
 //!
 //! `wire`, `json` and `text` know chunks; `present` knows chunks, rows and ops; nothing knows `wasm`.
@@ -48,6 +49,8 @@
 //! record is read. A row's changes are only marked when they happen; [`ChatRows::drain`] compares each marked row with
 //! what was shown of it and writes the difference.
 
+#[cfg(feature = "sessions")]
+mod agent;
 mod chunk;
 mod fault;
 pub mod json;
@@ -62,6 +65,10 @@ mod text;
 mod wasm;
 mod wire;
 
+#[cfg(feature = "sessions")]
+pub use agent::session::{
+    Branch, Context, Difference, Entry, EntryKind, ForkHeader, Header, ImportError, Node, Session, SessionState,
+};
 pub use chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal, Usage};
 pub use fault::{Fault, Tally};
 pub use limits::Limits;
