@@ -4,11 +4,11 @@
 
 use std::borrow::Cow;
 
+use super::Session;
 use super::entry::{Entry, EntryKind, Node};
 use super::members::with_members;
 use super::timestamp::millis;
 use super::tree::chosen_model;
-use super::Session;
 use crate::json::{JsonWriter, Raw, Tape, Value};
 
 /// The context that a leaf stands for.
@@ -168,7 +168,8 @@ impl<'s, 'p> Builder<'s, 'p> {
         self.reader.read(node, |_, entry| {
             messages.extend(as_message(entry.get("systemMessage"), None).map(Cow::Owned));
             messages.push(Cow::Owned(told(entry, "compactionSummary", &["summary", "tokensBefore"], None)));
-            messages.extend(entry.get("retainedTail").items().filter_map(|kept| as_message(kept, None)).map(Cow::Owned));
+            messages
+                .extend(entry.get("retainedTail").items().filter_map(|kept| as_message(kept, None)).map(Cow::Owned));
             Some(())
         });
     }

@@ -70,7 +70,8 @@ mod tests {
 
     #[test]
     fn what_is_no_time_is_null() {
-        for wrong in [r#""yesterday""#, r#""""#, r#""2026-13-01T00:00:00Z""#, r#""2026-01-01T00:00:00.Z""#, "{}", r#""é""#]
+        for wrong in
+            [r#""yesterday""#, r#""""#, r#""2026-13-01T00:00:00Z""#, r#""2026-01-01T00:00:00.Z""#, "{}", r#""é""#]
         {
             check(wrong, "null");
         }
