@@ -848,6 +848,14 @@ fn pi_8989_what_was_kept_from_a_label_on_is_kept_from_the_next_entry_on() {
 }
 
 #[test]
+fn what_was_not_kept_from_a_label_above_a_retained_tail_is_not_kept_after_a_fork_either() {
+    let label = entry("label", "l", "a", r#""targetId":"a","label":"x""#);
+    let entries = [user("a", "-"), label, with_tail("R", "l", "[]"), user("b", "R"), compaction("K", "b", "l")];
+    check_texts(&entries, "K");
+    check_fork(&entries, "K");
+}
+
+#[test]
 fn a_fork_of_a_branch_whose_parent_is_missing_begins_with_a_root() {
     let mut session = session(&[]);
     session.append(&user("a", "gone"));

@@ -39,10 +39,12 @@ pub(super) fn fork(session: &Session, leaf: Option<Node>, header: ForkHeader<'_>
     let branch = session.branch(leaf);
     let is_label = |node: &Node| session.tree.slot(*node).is_some_and(|slot| slot.kind == EntryKind::Label);
     let kept: Vec<Node> = branch.iter().copied().filter(|node| !is_label(node)).collect();
-    // A branch is in the order of the file, for a parent stands before its children.
+    let has_tail = |node: &Node| session.tree.slot(*node).is_some_and(|slot| slot.has_tail);
+    // A branch is in the order of the file, for a parent stands before its children. A label above a compaction with a
+    // retained tail was never walked to, so it kept nothing; the compaction in its place would.
     let after_label = |target: Node| {
         let on_branch = branch.binary_search(&target).is_ok() && is_label(&target);
-        kept.get(kept.partition_point(|node| *node < target)).copied().filter(|_| on_branch)
+        kept.get(kept.partition_point(|node| *node < target)).copied().filter(|next| on_branch && !has_tail(next))
     };
     let mut tape = session.new_tape();
     let mut parent = None;
