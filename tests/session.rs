@@ -602,6 +602,11 @@ fn a_first_kept_index_counts_lines_with_the_header_and_becomes_an_id() {
     };
     assert_eq!(told("1"), "S a b c");
     assert_eq!(told("2"), "S b c");
+    check_migration(
+        V1,
+        &[r#"{"type":"custom","firstKeptEntryIndex":1}"#],
+        "{\"type\":\"custom\",\"firstKeptEntryIndex\":1,\"id\":\"00000001\",\"parentId\":null}\n",
+    );
     for nothing in ["0", "3", "4", "99", "-1", "1.5", "null", "\"1\""] {
         assert_eq!(told(nothing), "S c", "{nothing}");
     }

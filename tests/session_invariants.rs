@@ -131,7 +131,7 @@ fn members(kind: &str, word: &str, role: &str, number: usize, target: &Value) ->
     let odd = number % 2 == 1;
     match kind {
         "message" => {
-            let content = if number % 5 == 0 { Value::Null } else { json!([{"type": "text", "text": word}]) };
+            let content = if number.is_multiple_of(5) { Value::Null } else { json!([{"type": "text", "text": word}]) };
             let mut message = json!({"role": role, "content": content, "n": number});
             if role == "assistant" && odd {
                 message["provider"] = json!("p");
@@ -153,7 +153,7 @@ fn members(kind: &str, word: &str, role: &str, number: usize, target: &Value) ->
         "branch_summary" => json!({"type": kind, "fromId": target, "summary": word}),
         "custom" => json!({"type": kind, "customType": word, "data": number}),
         "custom_message" => json!({"type": kind, "customType": "c", "content": word, "display": odd}),
-        "label" if number % 3 == 0 => json!({"type": kind, "targetId": target}),
+        "label" if number.is_multiple_of(3) => json!({"type": kind, "targetId": target}),
         "label" => json!({"type": kind, "targetId": target, "label": word}),
         "session_info" => json!({"type": kind, "name": word}),
         "context_edit" => {
@@ -210,10 +210,10 @@ impl Reference {
     fn context(&self, leaf: Option<usize>) -> Value {
         let path = self.path(leaf);
         let entries: Vec<&Value> = path.iter().map(|node| &self.nodes[*node]).collect();
-        let is_compaction = |entry: &&Value| entry["type"] == "compaction";
-        let has_tail = |entry: &&Value| is_compaction(entry) && entry["retainedTail"].is_array();
-        let walked = &entries[entries.iter().rposition(|entry| has_tail(&entry)).unwrap_or(0)..];
-        let selected: Vec<&Value> = match walked.iter().rposition(|entry| is_compaction(&entry)) {
+        let is_compaction = |entry: &Value| entry["type"] == "compaction";
+        let has_tail = |entry: &Value| is_compaction(entry) && entry["retainedTail"].is_array();
+        let walked = &entries[entries.iter().rposition(|entry| has_tail(entry)).unwrap_or(0)..];
+        let selected: Vec<&Value> = match walked.iter().rposition(|entry| is_compaction(entry)) {
             None => walked.to_vec(),
             Some(at) => {
                 let is_first = |entry: &&Value| entry["id"] == walked[at]["firstKeptEntryId"];
@@ -224,8 +224,8 @@ impl Reference {
         };
         let mut messages = Vec::new();
         for (place, entry) in selected.iter().enumerate() {
-            let edits = selected.iter().filter(|edit| edit["type"] == "context_edit");
-            let edit = edits.filter(|edit| edit["targetId"] == entry["id"]).last().map(|edit| &edit["replacement"]);
+            let mut edits = selected.iter().filter(|edit| edit["type"] == "context_edit");
+            let edit = edits.rfind(|edit| edit["targetId"] == entry["id"]).map(|edit| &edit["replacement"]);
             if edit.is_none_or(|edit| !edit.is_null()) {
                 messages.extend(projected(entry, edit, place == 0));
             }
@@ -252,10 +252,10 @@ impl Reference {
 
     fn labels(&self) -> Vec<(String, String)> {
         let label = |target: usize| {
-            let labels = self.nodes.iter().enumerate().filter(|(place, entry)| {
+            let mut labels = self.nodes.iter().enumerate().filter(|(place, entry)| {
                 *place > target && entry["type"] == "label" && entry["targetId"] == self.nodes[target]["id"]
             });
-            let label = labels.last()?.1["label"].as_str().filter(|label| !label.is_empty())?;
+            let label = labels.next_back()?.1["label"].as_str().filter(|label| !label.is_empty())?;
             Some((self.id(target), label.to_owned()))
         };
         (0..self.nodes.len()).filter_map(label).collect()

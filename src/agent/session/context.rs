@@ -39,26 +39,20 @@ impl Default for SessionState {
 
 impl SessionState {
     pub(super) fn of(session: &Session, leaf: Option<Node>) -> SessionState {
-        let mut state = SessionState::default();
-        let Some(nearest) = leaf.and_then(|leaf| session.tree.slot(leaf)).map(|slot| slot.nearest) else {
-            return state;
-        };
+        let nearest = leaf.and_then(|leaf| session.tree.slot(leaf)).map(|slot| slot.nearest).unwrap_or_default();
         let mut reader = Reader::new(session);
-        if let Some(node) = nearest.thinking {
-            reader.read(node, |_, entry| {
-                state.thinking_level = entry.get("thinkingLevel").str().map(|level| level.text().into_owned())?;
-                Some(())
-            });
-        }
-        state.model = nearest.model.and_then(|node| reader.read(node, chosen_model));
-        state.active_tools = nearest.tools.and_then(|node| {
-            reader.read(node, |_, entry| {
-                let names = entry.get("activeToolNames").items();
-                Some(names.filter_map(|name| Some(name.str()?.text().into_owned())).collect())
-            })
+        let level = nearest.thinking.and_then(|node| reader.read(node, |_, entry| text(entry.get("thinkingLevel"))));
+        let model = nearest.model.and_then(|node| reader.read(node, chosen_model));
+        let tools = nearest.tools.and_then(|node| {
+            reader.read(node, |_, entry| Some(entry.get("activeToolNames").items().filter_map(text).collect()))
         });
-        state
+        let default = SessionState::default();
+        SessionState { thinking_level: level.unwrap_or(default.thinking_level), model, active_tools: tools }
     }
+}
+
+fn text(value: Value<'_>) -> Option<String> {
+    value.str().map(|text| text.text().into_owned())
 }
 
 /// Reads the lines of entries, one at a time.

@@ -38,7 +38,7 @@ impl Migration {
         let index = entry.get("firstKeptEntryIndex");
         // The header is line 0 and no entry.
         let kept = index.u64().filter(|index| *index > 0).map(id_of);
-        if index.exists() {
+        if index.exists() && entry.get("type").str().is_some_and(|name| name == *"compaction") {
             changes.push(("firstKeptEntryIndex", None));
             changes.extend(kept.as_deref().map(|id| ("firstKeptEntryId", Some(id))));
         }

@@ -99,11 +99,15 @@ impl Session {
 
     /// Reads up to the header.
     fn import_header<'f>(&mut self, lines: &mut impl Iterator<Item = &'f [u8]>) -> Result<Migration, ImportError> {
+        let mut first = None;
         for line in lines {
             let offset = self.lines.offset();
             match lines::read(&mut self.tape, line, &self.limits) {
                 Reading::Blank(text) => self.lines.push(text, line),
-                Reading::Broken(reason) => self.lines.push_broken(line, reason),
+                Reading::Broken(reason) => {
+                    first.get_or_insert((offset, reason));
+                    self.lines.push_broken(line, reason);
+                }
                 Reading::Record { text, record } => {
                     self.header = Header::read(record.root())
                         .ok_or(ImportError(Refusal::NoHeader { offset }))?
@@ -115,7 +119,6 @@ impl Session {
                 }
             }
         }
-        let first = self.faults().next().map(|fault| (fault.offset, fault.reason));
         Err(ImportError(Refusal::NoEntries { first }))
     }
 
