@@ -39,7 +39,7 @@
 //! | `text` | calls written as tags ([`TaggedParser`], [`TaggedArgs`], [`TagCleaner`]), markers, byte labels |
 //! | `present` | blocks to rows (`blocks`), rows to ops (`rows`), panels, when to hand out (`schedule`), the chat (`chat`) |
 //! | `link` | when a task stream's client dials, what it sends, when it is over ([`TaskLink`]); it knows `json` only |
-//! | `agent` | an agent's session files: the tree, its branches, what the model is told ([`Session`]); it knows `json` only |
+//! | `agent` | an agent's session files: the tree, its branches, what the model is told (`Session`); it knows `json` only |
 //! | `wasm` | the classes that a page imports; their types are written in `types.ts` |
 //!
 //! `wire`, `json` and `text` know chunks; `present` knows chunks, rows and ops; nothing knows `wasm`.

@@ -186,7 +186,10 @@ fn a_custom_message_goes_to_the_model_whether_it_is_displayed_or_hidden() {
             entry("custom_message", "b", "a", r#""customType":"n","content":"y","display":false"#),
         ],
         json!([
-            {"role": "custom", "customType": "n", "content": "x", "display": true, "details": {"k": 1}, "timestamp": 1796066145620u64},
+            {
+                "role": "custom", "customType": "n", "content": "x", "display": true, "details": {"k": 1},
+                "timestamp": 1796066145620u64,
+            },
             {"role": "custom", "customType": "n", "content": "y", "display": false, "timestamp": 1796066145620u64},
         ]),
     );
@@ -581,7 +584,8 @@ fn entries_of_version_1_get_ids_and_follow_each_other() {
             r#"{"type":"message","timestamp":"t","message":{"role":"user"}}"#,
             r#"{"type":"model_change","extra":[1, 2]}"#,
         ],
-        "{\"type\":\"message\",\"timestamp\":\"t\",\"message\":{\"role\":\"user\"},\"id\":\"00000001\",\"parentId\":null}\n\
+        "{\"type\":\"message\",\"timestamp\":\"t\",\"message\":{\"role\":\"user\"},\
+         \"id\":\"00000001\",\"parentId\":null}\n\
          {\"type\":\"model_change\",\"extra\":[1, 2],\"id\":\"00000002\",\"parentId\":\"00000001\"}\n",
     );
 }
@@ -592,7 +596,8 @@ fn a_first_kept_index_counts_lines_with_the_header_and_becomes_an_id() {
         V1,
         &[r#"{"type":"message"}"#, r#"{"type":"compaction","firstKeptEntryIndex":1,"summary":"S"}"#],
         "{\"type\":\"message\",\"id\":\"00000001\",\"parentId\":null}\n\
-         {\"type\":\"compaction\",\"summary\":\"S\",\"id\":\"00000002\",\"parentId\":\"00000001\",\"firstKeptEntryId\":\"00000001\"}\n",
+         {\"type\":\"compaction\",\"summary\":\"S\",\"id\":\"00000002\",\"parentId\":\"00000001\",\
+         \"firstKeptEntryId\":\"00000001\"}\n",
     );
     let told = |index: &str| {
         let compaction = format!(r#"{{"type":"compaction","firstKeptEntryIndex":{index},"summary":"S"}}"#);
@@ -820,8 +825,9 @@ fn check_fork(entries: &[String], expected: &str) -> Session {
 fn a_fork_is_the_branch_under_a_header_that_names_where_it_comes_from() {
     let entries = [user("a", "-"), user("x", "a"), user("b", "a")];
     let fork = check_fork(&entries, "a b");
-    let header = r#"{"type":"session","version":3,"id":"f","timestamp":"2026-12-01T00:00:00.000Z","cwd":"/p","parentSession":"s.jsonl"}"#;
-    assert_eq!(exported(&fork), file(header, &[entries[0].clone(), entries[2].clone()]));
+    let header = r#"{"type":"session","version":3,"id":"f","timestamp":"2026-12-01T00:00:00.000Z","cwd":"/p""#;
+    let header = format!(r#"{header},"parentSession":"s.jsonl"}}"#);
+    assert_eq!(exported(&fork), file(&header, &[entries[0].clone(), entries[2].clone()]));
     assert_eq!(import(&exported(&fork)).header(), fork.header());
 }
 

@@ -143,12 +143,16 @@ fn members(kind: &str, word: &str, role: &str, number: usize, target: &Value) ->
         "thinking_level_change" => json!({"type": kind, "thinkingLevel": word}),
         "active_tools_change" => json!({"type": kind, "activeToolNames": [word]}),
         "compaction" if odd => {
-            json!({"type": kind, "summary": word, "tokensBefore": number, "firstKeptEntryId": target, "systemMessage": {"role": "system", "content": word}})
+            let mut entry = members(kind, word, role, number - 1, target);
+            entry["systemMessage"] = json!({"role": "system", "content": word});
+            entry
         }
         "compaction" => json!({"type": kind, "summary": word, "tokensBefore": number, "firstKeptEntryId": target}),
         "retained" => {
             let tail = [json!({"role": "user", "content": word}), json!({"role": "assistant", "content": null})];
-            json!({"type": "compaction", "summary": word, "tokensBefore": 1, "firstKeptEntryId": target, "retainedTail": tail})
+            let mut entry = members("compaction", word, role, number, target);
+            entry["retainedTail"] = json!(tail);
+            entry
         }
         "branch_summary" => json!({"type": kind, "fromId": target, "summary": word}),
         "custom" => json!({"type": kind, "customType": word, "data": number}),
@@ -374,7 +378,10 @@ proptest! {
     #![proptest_config(cases(200))]
 
     #[test]
-    fn every_answer_equals_the_references_and_the_file_comes_out_as_it_went_in(lines in vec(line(), 0..40), newline: bool) {
+    fn every_answer_equals_the_references_and_the_file_comes_out_as_it_went_in(
+        lines in vec(line(), 0..40),
+        newline: bool,
+    ) {
         let file = file_of(&written(&lines), newline);
         let session = import(file.as_bytes());
         check(&session, &Reference::of(&file));
@@ -461,7 +468,8 @@ proptest! {
         spoils in vec((any::<Index>(), any::<u8>()), 0..20),
         version in select(&["3", "2", "1", "null"][..]),
     ) {
-        let mut file = file_of(&written(&lines), true).replacen("\"version\":3", &format!("\"version\":{version}"), 1).into_bytes();
+        let version = format!("\"version\":{version}");
+        let mut file = file_of(&written(&lines), true).replacen("\"version\":3", &version, 1).into_bytes();
         for (at, byte) in spoils {
             let at = at.index(file.len());
             file[at] = byte;

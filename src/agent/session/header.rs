@@ -65,7 +65,10 @@ impl Header {
 /// use chatrows::{Limits, Session};
 /// let error = Session::import(b"{oops\n", &Limits::default()).unwrap_err();
 /// assert!(error.is_without_entries());
-/// assert_eq!(error.to_string(), "this is no session: no line of the file is a record; the first is wrong (json) at byte 0");
+/// assert_eq!(
+///     error.to_string(),
+///     "this is no session: no line of the file is a record; the first is wrong (json) at byte 0",
+/// );
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportError(pub(super) Refusal);
