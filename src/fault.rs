@@ -15,7 +15,7 @@ use crate::json::JsonWriter;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Number of the stream, from 1.
+    /// Number of the stream, from 1; 0 in a session file.
     pub stream: u32,
     /// Byte offset in the stream at which the record starts.
     pub offset: u64,
@@ -26,7 +26,20 @@ pub struct Fault {
     pub excerpt: String,
 }
 
+/// Bytes of a record that a fault shows.
+pub(crate) const EXCERPT_BYTES: usize = 64;
+
 impl Fault {
+    /// What is wrong with the record at `offset`; the stream is for the one who knows it to set.
+    pub(crate) fn of(record: &[u8], offset: u64, reason: &'static str) -> Fault {
+        let mut end = record.len().min(EXCERPT_BYTES);
+        // No character is cut, unless the bytes are no text anyway.
+        while end > 0 && end + 4 > EXCERPT_BYTES && record.get(end).is_some_and(|byte| byte & 0xC0 == 0x80) {
+            end -= 1;
+        }
+        Fault { stream: 0, offset, reason, excerpt: String::from_utf8_lossy(&record[..end]).into_owned() }
+    }
+
     /// Writes the fault as JSON: an object with the properties of the TypeScript interface `Fault`.
     pub fn write_json(&self, json: &mut JsonWriter) {
         json.object(|json| {

@@ -39,6 +39,7 @@
 //! | `text` | calls written as tags ([`TaggedParser`], [`TaggedArgs`], [`TagCleaner`]), markers, byte labels |
 //! | `present` | blocks to rows (`blocks`), rows to ops (`rows`), panels, when to hand out (`schedule`), the chat (`chat`) |
 //! | `link` | when a task stream's client dials, what it sends, when it is over ([`TaskLink`]); it knows `json` only |
+//! | `agent` | an agent's session files: the tree, its branches, what the model is told (`Session`); it knows `json` only |
 //! | `wasm` | the classes that a page imports; their types are written in `types.ts` |
 //!
 //! `wire`, `json` and `text` know chunks; `present` knows chunks, rows and ops; nothing knows `wasm`.
@@ -61,6 +62,8 @@ compile_error!(
     "choose the formats to read: features `openai-chat`, `say`, `api-stream`, `acp`, `task-stream`, `agent-events`, or `page` for all"
 );
 
+#[cfg(any(feature = "agent", feature = "sessions"))]
+mod agent;
 mod chunk;
 mod fault;
 pub mod json;
@@ -76,6 +79,12 @@ mod text;
 mod wasm;
 mod wire;
 
+#[cfg(feature = "sessions")]
+pub use agent::session::{
+    Branch, Context, Difference, Entry, EntryKind, ForkHeader, Header, ImportError, Node, Session, SessionState,
+};
+#[cfg(feature = "agent")]
+pub use agent::state::{AgentState, AgentStateChange};
 pub use chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal, Usage};
 pub use fault::{Fault, Tally};
 pub use limits::Limits;

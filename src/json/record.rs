@@ -67,6 +67,17 @@ pub enum ReadErrorKind {
     Values,
 }
 
+impl ReadErrorKind {
+    /// The reason of the fault that it makes.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            ReadErrorKind::Nesting => "nesting",
+            ReadErrorKind::Values => "values",
+            ReadErrorKind::Eof | ReadErrorKind::Syntax | ReadErrorKind::Trailing => "json",
+        }
+    }
+}
+
 impl Default for Tape {
     fn default() -> Self {
         Tape::with_caps(crate::limits::NESTING, crate::limits::RECORD_VALUES)

@@ -28,8 +28,8 @@ mod values;
 use std::borrow::Cow;
 
 use crate::chunk::{CallNumber, Chunk, ChunkSink, Effect, Usage};
-use crate::fault::{Fault, Tally};
-use crate::json::{JsonStr, ReadErrorKind, Tape, Value, skip_space};
+use crate::fault::{EXCERPT_BYTES, Fault, Tally};
+use crate::json::{JsonStr, Tape, Value, skip_space};
 use crate::limits::Limits;
 use auto::Held;
 #[cfg(feature = "conversion")]
@@ -223,8 +223,6 @@ pub(crate) trait Decoder {
     fn finish(&mut self, sink: &mut impl ChunkSink);
 }
 
-/// Bytes of a record that a fault shows.
-const EXCERPT_BYTES: usize = 64;
 /// Input is taken in slices of this size, so that what is held stays small.
 const SLICE_BYTES: usize = 64 << 10;
 
@@ -685,12 +683,7 @@ impl Reader {
         match self.tape.read(&text) {
             Ok(_) => self.read_indexed(&text, bytes, start, sink),
             Err(error) => {
-                let reason = match error.kind {
-                    ReadErrorKind::Nesting => "nesting",
-                    ReadErrorKind::Values => "values",
-                    ReadErrorKind::Eof | ReadErrorKind::Syntax | ReadErrorKind::Trailing => "json",
-                };
-                self.count(Outcome::Faulted(reason), bytes, start, sink);
+                self.count(Outcome::Faulted(error.kind.reason()), bytes, start, sink);
                 None
             }
         }
@@ -766,7 +759,7 @@ impl Reader {
         match outcome {
             Outcome::Faulted(reason) => {
                 self.tally.faulted += 1;
-                let fault = fault(record, start, reason);
+                let fault = Fault::of(record, start, reason);
                 self.first_wrong.get_or_insert_with(|| fault.excerpt.clone());
                 // A message that was lost, or read with gaps, may have been a part of what is open.
                 let lost = ["json", "utf-8", "nesting", "values", "too-long"].contains(&reason);
@@ -790,7 +783,7 @@ impl Reader {
         }
         self.preamble.count += 1;
         if self.preamble.faults.len() < EXCERPT_BYTES {
-            self.preamble.faults.push(fault(bytes, start, reason));
+            self.preamble.faults.push(Fault::of(bytes, start, reason));
         }
     }
 
@@ -805,15 +798,6 @@ impl Reader {
             sink.fail(&message, "no-records", None);
         }
     }
-}
-
-fn fault(record: &[u8], offset: u64, reason: &'static str) -> Fault {
-    let mut end = record.len().min(EXCERPT_BYTES);
-    // No character is cut, unless the bytes are no text anyway.
-    while end > 0 && end + 4 > EXCERPT_BYTES && record.get(end).is_some_and(|byte| byte & 0xC0 == 0x80) {
-        end -= 1;
-    }
-    Fault { stream: 0, offset, reason, excerpt: String::from_utf8_lossy(&record[..end]).into_owned() }
 }
 
 /// What an error object, or an error's bare text, says as a chunk.
