@@ -306,6 +306,48 @@ impl Session {
         self.branch(leaf).into_iter().filter_map(|node| self.entry(node))
     }
 
+    /// What an `agent-events` stream whose rows are those of one branch is to be told so that they become those of
+    /// another: JSON lines, as many as the branches do not share. From none: the whole branch.
+    ///
+    /// ```
+    /// use chatrows::{ChatRows, Format, Limits, Options, Session};
+    /// let file = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}
+    /// {"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"one"}}
+    /// {"type":"message","id":"b","parentId":"a","message":{"role":"user","content":"two"}}
+    /// {"type":"message","id":"c","parentId":"a","message":{"role":"user","content":"three"}}
+    /// "#;
+    /// let session = Session::import(file.as_bytes(), &Limits::default()).unwrap();
+    /// let (mut chat, [two, three]) = (ChatRows::new(Options::default()), ["b", "c"].map(|id| session.node(id)));
+    /// let stream = chat.stream(Format::AgentEvents);
+    /// chat.push(stream, session.walk(None, two).as_bytes());
+    /// chat.push(stream, session.walk(two, three).as_bytes());
+    /// assert_eq!(chat.rows().filter_map(|row| row.text.as_deref()).collect::<Vec<_>>(), ["one", "three"]);
+    /// ```
+    pub fn walk(&self, from: Option<Node>, to: Option<Node>) -> String {
+        let Difference { common, left, entered } = self.difference(from, to);
+        let mut json = JsonWriter::default();
+        if !left.is_empty() {
+            json.object(|json| {
+                json.key("type").string("leaf");
+                match common.and_then(|common| self.entry(common)) {
+                    Some(entry) => json.key("targetId").string(&entry.id),
+                    None => json.key("targetId").null(),
+                }
+            });
+        }
+        let mut lines = json.into_string();
+        for entry in entered.into_iter().filter_map(|node| self.entry(node)) {
+            if !lines.is_empty() {
+                lines.push('\n');
+            }
+            lines.push_str(entry.json.trim_end());
+        }
+        if !lines.is_empty() {
+            lines.push('\n');
+        }
+        lines
+    }
+
     /// What it takes to go from one branch to another; costs as much as the two differ.
     pub fn difference(&self, from: Option<Node>, to: Option<Node>) -> Difference {
         let (mut left_up, mut entered_up) = (self.tree.ancestors(from).peekable(), self.tree.ancestors(to).peekable());

@@ -10,7 +10,7 @@ use crate::row::{Fact, RowKind, RowState, said};
 use crate::sorted::Keyed;
 
 /// A call as far as it is known.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Call {
     id: Box<str>,
     key: Box<str>,
@@ -48,12 +48,11 @@ fn wire_id(id: &str) -> Option<&str> {
 impl AgentEvents {
     /// A call of this id stands at this place. An id that an earlier call had, which has ended, is another's now.
     pub(super) fn begin_call(&mut self, id: &str, key: &str) {
-        if self.calls.get(id).is_some_and(|known| known.ended && *known.key != *key) {
-            self.calls.remove(id);
-        }
+        let is_other = self.calls.get(id).is_some_and(|known| !known.waits() && *known.key != *key);
+        let before = if is_other { self.calls.remove(id) } else { None };
         let path = &mut self.path;
         let call = self.calls.get_or_insert(id, || {
-            path.keep_call(id);
+            path.keep_call(id, before);
             Call {
                 id: id.into(),
                 key: key.into(),
@@ -85,7 +84,7 @@ impl AgentEvents {
             call.id = now.into();
             // One that was told of under the id before its place was known: the rows are two, and stay so.
             self.calls.remove(now);
-            self.path.keep_call(now);
+            self.path.keep_call(now, None);
             self.open.push(now.into());
             self.calls.get_or_insert(now, || call);
         }
@@ -178,8 +177,7 @@ impl AgentEvents {
     pub(super) fn end_call(&mut self, id: &str, state: RowState, sink: &mut dyn ChunkSink) -> Effect {
         let Some(call) = self.calls.get_mut(id) else { return Effect::None };
         call.is_open = false;
-        let waits = matches!(call.state, RowState::Preparing | RowState::Pending | RowState::Running);
-        if call.ended || !waits {
+        if !call.waits() {
             return Effect::None;
         }
         call.state = state;
@@ -225,22 +223,23 @@ impl AgentEvents {
     /// The message that hands a result to the model: the row of its call has it.
     pub(super) fn result(&mut self, message: Value<'_>, key: &str, sink: &mut dyn ChunkSink) -> Effect {
         let Some(id) = said(message, &["toolCallId"]) else { return Effect::None };
-        if self.calls.get(&id).is_none() {
-            self.begin_call(&id, key);
+        match self.calls.get(&id) {
+            Some(known) => self.path.keep_call(&id, Some(known.clone())),
+            None => self.begin_call(&id, key),
         }
         self.name_call(&id, said(message, &["toolName"]).as_deref());
-        self.path.keep_result(&id);
         let Some(call) = self.calls.get_mut(&id) else { return Effect::None };
         call.set_result(message);
         call.end(message.get("isError").bool(), message.get("durationMs"));
         self.tell_call(&id, None, sink)
     }
 
-    /// The result of a call is on another branch: it waits for none here.
-    pub(super) fn take_result(&mut self, id: &str, sink: &mut dyn ChunkSink) -> Effect {
-        let Some(call) = self.calls.get_mut(id) else { return Effect::None };
-        (call.ended, call.is_error, call.state) = (false, false, RowState::Interrupted);
-        (call.output, call.images, call.content, call.meta) = (None, None, None, None);
+    /// What was said of a call is on another branch: it is what it was before.
+    pub(super) fn take_back(&mut self, id: &str, before: Option<Call>, sink: &mut dyn ChunkSink) -> Effect {
+        self.calls.remove(id);
+        let Some(mut before) = before else { return Effect::None };
+        before.input_told = 0;
+        self.calls.get_or_insert(id, || before);
         self.tell_call(id, None, sink)
     }
 
@@ -325,6 +324,11 @@ impl Call {
         self.input.clear();
         self.input.push_str(whole.raw());
         self.input_told = 0;
+    }
+
+    /// Whether anything is still to come of it.
+    fn waits(&self) -> bool {
+        !self.ended && matches!(self.state, RowState::Preparing | RowState::Pending | RowState::Running)
     }
 
     /// How far it is: what has ended does not begin again.

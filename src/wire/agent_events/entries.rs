@@ -1,6 +1,7 @@
 //! Entries of a session: a tree in the order in which it was written. The rows are those of one branch, from the root to
 //! the leaf, which is the last entry, or where an entry says: what is on another branch is taken away.
 
+use super::calls::Call;
 use super::{AgentEvents, Read, name_session, panel, raw, text};
 use crate::chunk::{Chunk, ChunkSink, Effect};
 use crate::json::Value;
@@ -20,10 +21,8 @@ struct Entry {
     id: Box<str>,
     /// Keys of its blocks.
     keys: Vec<Box<str>>,
-    /// Ids of the calls that it makes.
-    calls: Vec<Box<str>>,
-    /// The id of the call whose result it is.
-    result: Option<Box<str>>,
+    /// Calls of which it says something, by their ids, as they were before; none where there was none.
+    calls: Vec<(Box<str>, Option<Call>)>,
 }
 
 #[derive(Debug)]
@@ -44,12 +43,11 @@ impl Path {
         self.entries.last_mut().into_iter().for_each(|entry| entry.keys.push(key.into()));
     }
 
-    pub fn keep_call(&mut self, id: &str) {
-        self.entries.last_mut().into_iter().for_each(|entry| entry.calls.push(id.into()));
-    }
-
-    pub fn keep_result(&mut self, id: &str) {
-        self.entries.last_mut().into_iter().for_each(|entry| entry.result = Some(id.into()));
+    /// A call is another by the entry that is read.
+    pub fn keep_call(&mut self, id: &str, before: Option<Call>) {
+        if let Some(entry) = self.entries.last_mut() {
+            entry.calls.push((id.into(), before));
+        }
     }
 
     fn depth(&self, id: &str) -> Option<usize> {
@@ -133,7 +131,7 @@ impl AgentEvents {
         };
         let moved = self.cut_path(depth, sink);
         let depth = self.path.entries.len();
-        self.path.entries.push(Entry { id: (&*id).into(), keys: Vec::new(), calls: Vec::new(), result: None });
+        self.path.entries.push(Entry { id: (&*id).into(), keys: Vec::new(), calls: Vec::new() });
         self.path.places.get_or_insert(&id, || Place { id: (&*id).into(), depth }).depth = depth;
         moved
     }
@@ -156,11 +154,8 @@ impl AgentEvents {
             for key in entry.keys.iter().rev() {
                 effect = effect.and(sink.chunk(Chunk::Remove { key, time: None }));
             }
-            for id in &entry.calls {
-                self.forget_call(Some(id));
-            }
-            if let Some(id) = entry.result.filter(|id| !entry.calls.contains(id)) {
-                effect = effect.and(self.take_result(&id, sink));
+            for (id, before) in entry.calls.into_iter().rev() {
+                effect = effect.and(self.take_back(&id, before, sink));
             }
         }
         effect
