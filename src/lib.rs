@@ -108,6 +108,8 @@ pub use text::{PREPARING_INTERVAL_MILLIS, PreparingEmitter, byte_label, parse_pr
 pub use wasm::JsConversion;
 #[cfg(all(target_arch = "wasm32", feature = "task-client"))]
 pub use wasm::JsTaskStreamClient;
+#[cfg(all(target_arch = "wasm32", feature = "agent", feature = "sessions"))]
+pub use wasm::{JsAgentSession, JsAgentState};
 #[cfg(target_arch = "wasm32")]
 pub use wasm::{JsChatRows, JsChatStream, JsPreparingEmitter, marker, parse_marker};
 #[cfg(all(target_arch = "wasm32", feature = "acp"))]

@@ -6,6 +6,7 @@ import { Player } from "./player.js";
 import { settings } from "./settings.js";
 import { ToolHost } from "./tools.js";
 import { LiveTask } from "./live.js";
+import { SessionTree, demoSession, isSession } from "./session.js";
 
 const $ = (id) => document.getElementById(id);
 const SPEEDS = { recorded: 1, fast: 4, instant: Infinity };
@@ -17,11 +18,13 @@ const SENT_SHOWN = 20;
 const FORMATS = { "openai-chat": "OpenAI chat", say: "Say messages", "api-stream": "API stream", "task-stream": "Task stream", "agent-events": "Agent events", auto: "Your file" };
 /** No recording: a task on the server that serves this page. */
 const LIVE = { id: "live", title: "A live task", format: "task-stream", live: true, pieces: () => [] };
+/** No recording either: a file to walk in. */
+const SESSION = { id: "session", title: "A session to walk", format: "agent-events", session: demoSession, pieces: () => [] };
 const LIVE_ENDS = { "task-ended": "done", "task-error": "interrupted", timeout: "done", closed: "cancelled", refused: "refused by the server", unreachable: "the server cannot be reached" };
 const NOTHING = { bytes: 0, records: { total: 0, applied: 0, noop: 0, skipped: 0, faulted: 0, late: 0 }, lateBytes: 0 };
 
 async function start() {
-  const { default: init, ChatRows, TaskStreamClient } = await import("./pkg/chatrows.js");
+  const { default: init, AgentSession, ChatRows, TaskStreamClient } = await import("./pkg/chatrows.js");
   await init();
   const chat = new ChatRows({ format: "openai-chat" });
   window.__chat = chat; // for the console
@@ -29,10 +32,15 @@ async function start() {
   const view = mountRows($("log"), chat);
   const panels = mountPanels($("panels"), chat);
   settings([view, panels]);
-  const choices = [...recordings, LIVE];
+  const choices = [...recordings, SESSION, LIVE];
   const hostTimers = new Set();
   const host = new ToolHost(chat, () => player.speed, goOn);
   const live = new LiveTask(chat, TaskStreamClient, () => player.speed, liveChanged, (event) => showWire(event));
+  const tree = new SessionTree(chat, AgentSession, (walk) => {
+    window.__stream = stream = tree.stream;
+    if (walk) showWire(new TextEncoder().encode(walk));
+    say("Session");
+  });
   /** `fed`: what the stream has had, as pieces; `again`: how the rows stood before they are played again on top. */
   let choice, player, stream, fed, again, played = false, before = chat.stats();
 
@@ -45,6 +53,7 @@ async function start() {
     stream = again = undefined;
     host.clear();
     live.clear();
+    tree.clear();
     chat.reset();
     before = chat.stats();
     played = false;
@@ -170,9 +179,21 @@ async function start() {
     if (choice.live && live.running) return;
     if (played) rewind();
     if (choice.live) return void live.begin();
+    if (choice.session) return walk();
     begin();
     player.play();
     if (player.playing) goOn();
+  }
+
+  /** The branch of the session's leaf; what is no session says why. */
+  function walk() {
+    if (tree.session) return;
+    $("empty").hidden = true;
+    try {
+      tree.begin(choice.session());
+    } catch (error) {
+      say(error.message);
+    }
   }
 
   function pause() {
@@ -182,7 +203,7 @@ async function start() {
   }
 
   function step() {
-    if (choice.live) return;
+    if (choice.live || choice.session) return;
     if (played) rewind();
     begin();
     player.pause();
@@ -194,6 +215,7 @@ async function start() {
   function abort() {
     if (!stream || played) return;
     if (choice.live) return live.client?.close();
+    if (choice.session) return;
     player.pause();
     stream.abort("cancelled");
     end("cancelled");
@@ -208,8 +230,11 @@ async function start() {
     choice = choices[index];
     $("recording").value = choice.id;
     $("tools").hidden = $("presenter").hidden = !choice.tools;
-    $("live").hidden = $("composer").hidden = !choice.live;
+    $("live").hidden = !choice.live;
+    $("tree").hidden = !choice.session;
+    $("composer").hidden = !choice.live && !choice.session;
     rewind();
+    if (choice.session) $("words").placeholder = "Say something after the chosen entry";
   }
 
   function setSpeed() {
@@ -259,6 +284,8 @@ async function start() {
     if (!file) return;
     const bytes = new Uint8Array(await file.arrayBuffer());
     const own = { id: "own", title: file.name, format: "auto", pieces: () => cutFile(bytes, bytes.length) };
+    const text = new TextDecoder().decode(bytes);
+    if (isSession(text)) Object.assign(own, { format: "agent-events", session: () => text, pieces: () => [] });
     const at = choices.findIndex((other) => other.id === "own");
     if (at < 0) {
       choices.push(own);
@@ -283,8 +310,8 @@ async function start() {
     $("app").dataset.mode = player.playing || live.running ? "playing" : stream && !played ? "paused" : "still";
     $("play").ariaDisabled = String(player.playing || idle() || live.running);
     $("pause").ariaDisabled = String(!player.playing);
-    $("step").ariaDisabled = String(idle() || !!choice.live);
-    $("abort").ariaDisabled = String(!stream || played);
+    $("step").ariaDisabled = String(idle() || !!choice.live || !!choice.session);
+    $("abort").ariaDisabled = String(!stream || played || !!choice.session);
     $("replay").ariaDisabled = String(!played || !fed.length);
     dirty();
   }

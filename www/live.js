@@ -12,7 +12,7 @@ export class LiveTask {
     $("composer").addEventListener("submit", (event) => {
       event.preventDefault();
       const words = $("words").value.trim();
-      if (!words) return;
+      if ($("live").hidden || !words) return;
       $("words").value = "";
       this.say(words);
     });

@@ -13,6 +13,8 @@ mod out;
 mod pipe;
 mod preparing;
 mod pump;
+#[cfg(all(feature = "agent", feature = "sessions"))]
+mod session;
 mod stream;
 #[cfg(feature = "task-client")]
 mod task_client;
@@ -32,6 +34,8 @@ pub use chat::JsChatRows;
 #[cfg(feature = "conversion")]
 pub use conversion::JsConversion;
 pub use preparing::{JsPreparingEmitter, marker, parse as parse_marker};
+#[cfg(all(feature = "agent", feature = "sessions"))]
+pub use session::{JsAgentSession, JsAgentState};
 pub use stream::JsChatStream;
 #[cfg(feature = "task-client")]
 pub use task_client::JsTaskStreamClient;

@@ -50,7 +50,7 @@ pub enum Kind {
 impl Kind {
     fn features(self) -> &'static [&'static str] {
         match self {
-            Kind::Demo => &["page", "panic-hook"],
+            Kind::Demo => &["page", "agent", "sessions", "panic-hook"],
             Kind::Release => &["page"],
         }
     }

@@ -13,7 +13,8 @@ use crate::sorted::Keyed;
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     id: Box<str>,
-    key: Box<str>,
+    /// The key of its block.
+    block: Box<str>,
     /// The key of the call inside which it is drawn.
     parent: Option<Box<str>>,
     name: String,
@@ -48,14 +49,14 @@ fn wire_id(id: &str) -> Option<&str> {
 impl AgentEvents {
     /// A call of this id stands at this place. An id that an earlier call had, which has ended, is another's now.
     pub(super) fn begin_call(&mut self, id: &str, key: &str) {
-        let is_other = self.calls.get(id).is_some_and(|known| !known.waits() && *known.key != *key);
+        let is_other = self.calls.get(id).is_some_and(|known| !known.waits() && *known.block != *key);
         let before = if is_other { self.calls.remove(id) } else { None };
         let path = &mut self.path;
         let call = self.calls.get_or_insert(id, || {
             path.keep_call(id, before);
             Call {
                 id: id.into(),
-                key: key.into(),
+                block: key.into(),
                 parent: None,
                 name: String::new(),
                 state: RowState::Preparing,
@@ -192,11 +193,12 @@ impl AgentEvents {
             let key = self.key();
             self.begin_call(&id, &key);
         }
-        let parent = said(event, &["parentToolCallId"]).and_then(|id| self.calls.get(&id)).map(|call| call.key.clone());
+        let parent =
+            said(event, &["parentToolCallId"]).and_then(|id| self.calls.get(&id)).map(|call| call.block.clone());
         self.name_call(&id, said(event, &["toolName"]).as_deref());
         let Some(call) = self.calls.get_mut(&id) else { return Effect::None };
         if !call.told {
-            call.parent = parent.filter(|parent| *parent != call.key);
+            call.parent = parent.filter(|parent| *parent != call.block);
         }
         if !call.input_done && event.get("args").exists() {
             call.set_input(event.get("args"));
@@ -255,7 +257,7 @@ impl AgentEvents {
         if !call.told {
             return self.tell_call(id, None, sink);
         }
-        sink.chunk(Chunk::BlockOutput { key: &call.key, state: call.state, output, same })
+        sink.chunk(Chunk::BlockOutput { key: &call.block, state: call.state, output, same })
     }
 
     /// A call that has run, all of it at once.
@@ -279,7 +281,7 @@ impl AgentEvents {
     fn tell_call(&mut self, id: &str, before: Option<&str>, sink: &mut dyn ChunkSink) -> Effect {
         let Some(call) = self.calls.get_mut(id) else { return Effect::None };
         if !std::mem::replace(&mut call.told, true) {
-            self.path.keep(&call.key);
+            self.path.keep(&call.block);
         }
         let mut block = Block::new(RowKind::Tool, call.state);
         block.partial = false;
@@ -306,7 +308,7 @@ impl AgentEvents {
             is_remote: true,
         });
         call.input_told = call.input.len();
-        sink.chunk(Chunk::Block { key: &call.key, before, block: &block })
+        sink.chunk(Chunk::Block { key: &call.block, before, block: &block })
     }
 }
 

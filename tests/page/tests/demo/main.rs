@@ -11,6 +11,7 @@ mod posted;
 mod prepared;
 mod reader;
 mod replay;
+mod session;
 mod settings;
 mod start;
 mod tool_calls;
