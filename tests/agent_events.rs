@@ -598,7 +598,7 @@ fn a_request_that_is_tried_again_has_one_row() {
 #[test]
 fn a_compaction_is_a_row_from_its_start() {
     let begun = of("compaction_start", json!({"reason": "threshold"}));
-    check(&[begun.clone()], "compaction running say.condensing");
+    check(std::slice::from_ref(&begun), "compaction running say.condensing");
     let over = |members: Value| [begun.clone(), of("compaction_end", members)];
     let result = json!({"summary": "so far", "tokensBefore": 9});
     check(&over(json!({"result": result, "aborted": false})), r#"compaction done say.condense "so far""#);
@@ -609,7 +609,7 @@ fn a_compaction_is_a_row_from_its_start() {
 #[test]
 fn queues_are_a_panel() {
     let queued = of("queue_update", json!({"steering": ["s1", "s2"], "followUp": []}));
-    assert_eq!(check(&[queued.clone()], "").panels()["queue"], json!({"steering": ["s1", "s2"]}));
+    assert_eq!(check(std::slice::from_ref(&queued), "").panels()["queue"], json!({"steering": ["s1", "s2"]}));
     let empty = of("queue_update", json!({"steering": [], "followUp": []}));
     assert_eq!(check(&[queued, empty], "").panels().get("queue"), None);
 }

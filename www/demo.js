@@ -241,7 +241,7 @@ async function start() {
     player.speed = SPEEDS[$("speed").value];
   }
 
-  /** The host of the tools: runs a call once it is complete, which `args` alone decides. */
+  /** The host of the tools: runs a call once it is complete, which `args` alone decides; one that is busy is run by the other side. */
   function run(id) {
     const source = stream;
     const later = (ms, act) => {
@@ -253,7 +253,7 @@ async function start() {
     };
     later(0, () => {
       const args = chat.args(id);
-      if (args === undefined) return;
+      if (args === undefined || chat.rows().find((row) => row.id === id)?.busy) return;
       chat.toolStarted(id);
       later(TOOL_MS, () => chat.toolResult(id, { output: toolOutput(args) }));
     });
@@ -395,8 +395,8 @@ async function start() {
   chat.subscribe((ops) => {
     for (const op of ops) {
       const row = op.op === "insert" ? op.row : op.op === "update" ? op.patch : undefined;
-      // What waits for leave, or is busy, is run by the other side, or the presenter has it run.
-      if (row?.state === "pending" && row.tool && !row.busy && !row.permission && !posts() && !choice.tools && !choice.live) run(op.id);
+      // What waits for leave is run by the other side, or the presenter has it run.
+      if (row?.state === "pending" && row.tool && !row.permission && !posts() && !choice.tools && !choice.live) run(op.id);
       if (choice.live && row?.state && (row.kind === "question" || op.id === live.asking)) {
         live.asking = row.state === "pending" ? op.id : undefined;
         if (live.asking) wait();

@@ -7,6 +7,10 @@ async fn texts(page: &Page) -> Vec<String> {
     page.rows().await.into_iter().map(|row| row.text).filter(|text| !text.is_empty()).collect()
 }
 
+async fn wait_for_texts(page: &Page, expected: &[&str]) {
+    page.wait_until("the rows", async || texts(page).await == expected).await;
+}
+
 async fn choose(page: &Page, entry: &str) {
     page.click(&format!("#entries [data-entry='{entry}']")).await;
     page.frames(3).await;
@@ -39,6 +43,7 @@ fn rows_follow_the_entry_that_is_chosen() {
         page.choose("A session to walk").await;
         page.press("Play").await;
         page.wait_for_status("Session").await;
+        page.wait_for("document.querySelectorAll('#log [data-row]').length === window.__chat.rows().length").await;
         let whole = texts(page).await;
         assert!(whole.iter().any(|text| text == "One line for each is enough."), "{whole:?}");
         choose(page, "00000008").await;
@@ -68,8 +73,8 @@ fn a_dropped_session_becomes_a_tree() {
             [head, entry("a", None, "one"), entry("b", Some("a"), "two"), entry("c", Some("a"), "three")].join("\n");
         page.drop_file("own.jsonl", &file).await;
         page.wait_for_status("Session").await;
-        assert_eq!(texts(page).await, ["one", "three"]);
+        wait_for_texts(page, &["one", "three"]).await;
         choose(page, "b").await;
-        assert_eq!(texts(page).await, ["one", "two"]);
+        wait_for_texts(page, &["one", "two"]).await;
     });
 }
