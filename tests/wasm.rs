@@ -7,7 +7,10 @@
 #[path = "support/inputs.rs"]
 mod inputs;
 
-use chatrows::{JsChatRows, JsConversion, JsPreparingEmitter, JsTaskStreamClient, acp_cancelled, acp_prompted};
+use chatrows::{
+    JsAgentSession, JsAgentState, JsChatRows, JsConversion, JsPreparingEmitter, JsTaskStreamClient, acp_cancelled,
+    acp_prompted,
+};
 use js_sys::{Array, Function, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
@@ -143,15 +146,19 @@ async fn js(body: &str) {
     let conversion = class(JsConversion::new(&options).unwrap().into());
     let options = js_sys::JSON::parse(r#"{"url":"","task":""}"#).unwrap();
     let client = class(JsTaskStreamClient::new(&JsValue::NULL, &options).unwrap().into());
+    let file = r#"{"type":"session","version":3,"id":"s"}"#;
+    let entry = r#"{"type":"message","id":"a","parentId":null}"#;
+    let session = class(JsAgentSession::import(&[file, entry].join("\n").into()).unwrap().into());
+    let state = class(JsAgentState::new().into());
     let inputs: Array = inputs::INPUTS
         .iter()
         .map(|(name, wire, rows)| Array::of3(&(*name).into(), &(*wire).into(), &rows.trim().into()))
         .collect();
     let function = Function::new_with_args(
-        "ChatRows, PreparingEmitter, OpenAiConversion, TaskStreamClient, inputs",
+        "ChatRows, PreparingEmitter, OpenAiConversion, TaskStreamClient, AgentSession, AgentState, inputs",
         &format!("return (async () => {{ {PRELUDE} {{ {body} }} }})()"),
     );
-    let arguments = Array::of5(&chat, &emitter, &conversion, &client, &inputs);
+    let arguments: Array = [chat, emitter, conversion, client, session, state, inputs.into()].into_iter().collect();
     let promise: Promise = function.apply(&JsValue::UNDEFINED, &arguments).unwrap().unchecked_into();
     if let Err(thrown) = JsFuture::from(promise).await {
         let said = |name: &str| Reflect::get(&thrown, &name.into()).ok().and_then(|value| value.as_string());
@@ -962,6 +969,55 @@ tests! {
         throws(() => stream.restart({ from: "yesterday" }), TypeError, "turn");
         throws(() => stream.loadHistory("x"), TypeError, "object");
         throws(() => chat.stream({ format: "say" }).restart({ from: "turn" }), TypeError, "task-stream");
+    "##
+
+    a_session_is_a_tree_to_walk: r##"
+        const entry = (id, parentId, content) => ({ type: "message", id, parentId, timestamp: "t", message: { role: "user", content } });
+        const head = { type: "session", version: 3, id: "s", timestamp: "t", cwd: "/p" };
+        const label = { type: "label", id: "l", parentId: "__proto__", timestamp: "t", targetId: "__proto__", label: "here" };
+        const lines = [head, entry("a", null, "one"), entry("b", "a", "two"), entry("c", "a", "three"), entry("__proto__", "c", "four"), label];
+        const file = lines.map(line => JSON.stringify(line) + "\n").join("") + "no entry\n";
+        const session = AgentSession.import(bytes(file));
+        same(new TextDecoder().decode(session.export()), file);
+        same(session.header(), { version: 3, id: "s", timestamp: "t", cwd: "/p" });
+        same([session.name(), session.leaf(), session.faults().map(({ reason }) => reason)], [undefined, "l", ["json"]]);
+        same(session.entries().map(({ id }) => id), ["a", "b", "c", "__proto__", "l"]);
+        same(Object.entries(session.labels()), [["__proto__", "here"]]);
+        same(session.branches(), [{ leaf: "b", fork: "a" }, { leaf: "l", fork: "a" }]);
+        same([session.branch(), session.branch("b"), session.branch(null)], [["a", "c", "__proto__", "l"], ["a", "b"], []]);
+        const chat = new ChatRows(), stream = chat.stream({ format: "agent-events" });
+        stream.push(session.walk(null, "c"));
+        same(shown(chat).map(([, , text]) => text), ["one", "three"]);
+        stream.push(session.walk("c", "b"));
+        same(shown(chat).map(([, , text]) => text), ["one", "two"]);
+        session.setLeaf("b");
+        same(session.append(entry("d", "b", "five")), "d");
+        same(session.context().messages.map(({ content }) => content), ["one", "two", "five"]);
+        same(session.context("a").thinkingLevel, "off");
+        const fork = session.fork("b", { id: "f", timestamp: "t", parentSession: "s" });
+        same([fork.header().parentSession, fork.entries().length], ["s", 2]);
+        throws(() => session.setLeaf("x"), Error, "no entry x");
+        throws(() => session.walk(7, null), TypeError, "string");
+        throws(() => session.append(7), TypeError, "an entry");
+        throws(() => session.fork("b", {}), TypeError, "a fork takes");
+        throws(() => AgentSession.import(7), TypeError, "takes");
+        throws(() => AgentSession.import("no session"), Error, "");
+    "##
+
+    an_agents_state_is_told_as_it_changes: r##"
+        const state = new AgentState(), told = [];
+        const listener = change => told.push(change);
+        state.subscribe(listener);
+        same(state.push({ type: "agent_start" }), { isStreaming: true });
+        same(state.push({ type: "queue_update" }), undefined);
+        const message = { role: "user", content: "hi" };
+        same(state.push(JSON.stringify({ type: "message_end", message })), { message });
+        state.unsubscribe(listener);
+        same(state.finishRun(), { isStreaming: false });
+        same(told, [{ isStreaming: true }, { message }]);
+        same(state.snapshot(), { isStreaming: false, streamingMessage: null, messages: [message], pendingToolCalls: [], errorMessage: null });
+        throws(() => state.push("{"), Error, "the line ends");
+        throws(() => state.push(7), TypeError, "one event");
     "##
 
     any_wire_becomes_completion_chunks: r##"
