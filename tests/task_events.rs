@@ -1,6 +1,7 @@
 //! The events of a task stream for those who want no rows: frames in, events and the record of usage out.
 
-use chatrows::TaskEvents;
+use chatrows::{ChatRows, Fact, Format, Options, TaskEvents};
+use serde_json::Value;
 
 fn check(frames: &[&str], expected: &[&str]) -> TaskEvents {
     let mut events = TaskEvents::default();
@@ -48,8 +49,13 @@ fn an_error_is_its_words_in_each_of_its_forms() {
             r#"{"type":"error","timestamp":4,"data":"\"c\""}"#,
             r#"{"type":"task-error","timestamp":5,"data":{"details":"d"}}"#,
             r#"{"type":"task-error","timestamp":6}"#,
+            r#"{"type":"task-error","timestamp":7,"data":null}"#,
+            r#"{"type":"task-error","timestamp":8,"data":{"error":{"message":"e"}}}"#,
+            r#"{"type":"task-error","timestamp":9,"data":{"error":{"error":[{"msg":"f"}]}}}"#,
+            // timed out
+            r#"{"type":"task-error","timestamp":10,"data":"dGltZWQgb3V0"}"#,
         ],
-        &["a", "b", "timeout", "c", "d", ""]
+        &["a", "b", "timeout", "c", "d", "", "", "e", "f", "timed out"]
             .map(|words| format!(r#"{{"type":"task-error","data":"{words}"}}"#))
             .each_ref()
             .map(String::as_str),
@@ -181,4 +187,18 @@ fn the_next_turn_of_a_connection_is_the_one_that_is_replayed() {
         [vec![start], undated(&[words, words]), vec![end]].concat()
     };
     check_attached(&[(&[turn("a"), turn("b")].concat(), 8), (&turn("b"), 0), (&[turn("b"), turn("c")].concat(), 4)]);
+}
+
+#[test]
+fn an_error_has_the_words_that_its_row_has() {
+    for data in [r#"{"error":{"message":"m"}}"#, r#"{"details":"d","error":"e"}"#, r#"{"code":7}"#, r#""words""#, "{}"]
+    {
+        let frame = format!(r#"{{"type":"task-error","data":{data}}}"#);
+        let mut chat = ChatRows::new(Options::default());
+        let stream = chat.stream(Format::TaskStream);
+        chat.push_message(stream, &frame);
+        let error: Value = serde_json::from_str(chat.rows().next().unwrap().facts.get(Fact::Error).unwrap()).unwrap();
+        let event: Value = serde_json::from_str(&TaskEvents::default().frame(&frame).unwrap()).unwrap();
+        assert_eq!(event["data"], error["message"], "{data}");
+    }
 }

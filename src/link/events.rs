@@ -2,10 +2,13 @@
 //! out as an event of four kinds, beside the tokens that the task has used. An event comes once, however often and from
 //! how far back an attach replays it.
 
+use std::borrow::Cow;
+
 use super::answers::data_text;
 use super::seen::{SeenFrames, is_dated, key};
 use crate::json::{JsonWriter, Tape, Value};
 use crate::limits::TURN_FRAMES;
+use crate::wire::error_words;
 
 /// Reads the frames of one task, one connection after the other.
 ///
@@ -115,9 +118,11 @@ impl TaskEvents {
                 if &*name == "task-started" { "task-started" } else { "task-ended" }
             }
             "task-error" | "error" => {
-                let said = [value, value.get("error"), value.get("message"), value.get("details"), data];
-                let words = said.into_iter().find_map(Value::str).map(|words| words.text());
-                json.string(&words.unwrap_or_default());
+                json.string(&match () {
+                    () if value.exists() && !value.is_null() => error_words(value),
+                    () if data.str().is_some() => Cow::Borrowed(&*text),
+                    () => Cow::Borrowed(""),
+                });
                 "task-error"
             }
             _ => return None,

@@ -27,6 +27,7 @@ use auto::Held;
 pub use conversion::{CompletionOptions, CompletionStyle, Conversion};
 use openai_chat::OpenAiChat;
 use sse::{Frame, Sse};
+pub(crate) use task_stream::error_words;
 use template::{Shape, Templates};
 use values::{Piece, Values};
 

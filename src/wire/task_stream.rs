@@ -260,7 +260,8 @@ pub(super) fn fits(value: Value<'_>) -> bool {
     is && (value.get("data").exists() || value.get("timestamp").exists() || kind.starts_with("task-"))
 }
 
-fn error_words(data: Value<'_>) -> Cow<'_, str> {
+/// What a task's error says.
+pub(crate) fn error_words(data: Value<'_>) -> Cow<'_, str> {
     said(data, &["details"]).unwrap_or_else(|| error_message(data))
 }
 
