@@ -187,6 +187,10 @@ impl RecordDecoder for TaskStream {
         self.acp.end_asking(sink);
     }
 
+    fn work(&self) -> u64 {
+        self.acp.work()
+    }
+
     fn restart_turn(&mut self) -> bool {
         self.seen = SeenFrames::new(SEEN_FRAMES);
         self.acp.restart_turn(self.start);
