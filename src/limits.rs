@@ -27,6 +27,8 @@ pub const SOURCES: usize = 100;
 pub const FAULTS: usize = 100;
 /// Frames of a task stream that are remembered, so that one that comes again is known.
 pub const SEEN_FRAMES: usize = 2000;
+/// Frames of a task that its events are told from, so that none is told again however long a turn is replayed.
+pub const TURN_FRAMES: usize = 1 << 20;
 /// Answers to questions that a task stream's link remembers, so that none is given twice.
 pub const REPLIES: usize = 256;
 

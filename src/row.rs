@@ -224,6 +224,8 @@ pub struct Facts {
 struct Known {
     fact: Fact,
     value: Option<Raw>,
+    /// It asks something, and has no answer: found out once, for it may be long.
+    is_open: bool,
     /// What was last shown, if that is another value.
     shown: Option<Option<Raw>>,
 }
@@ -240,6 +242,11 @@ impl Facts {
         self.raw(fact).map(Raw::as_str)
     }
 
+    /// Whether it asks something that has no answer.
+    fn is_open(&self, fact: Fact) -> bool {
+        self.known.iter().any(|known| known.fact == fact && known.is_open)
+    }
+
     pub(crate) fn raw(&self, fact: Fact) -> Option<&Raw> {
         self.known.iter().find(|known| known.fact == fact)?.value.as_ref()
     }
@@ -248,14 +255,17 @@ impl Facts {
     #[inline(never)]
     pub(crate) fn set(&mut self, fact: Fact, value: Option<Raw>) -> bool {
         let place = self.known.partition_point(|known| known.fact < fact);
+        let asks = matches!(fact, Fact::Permission | Fact::Question);
+        let is_open = asks && value.as_ref().is_some_and(|asked| !is_answered(asked));
         match self.known.get_mut(place).filter(|known| known.fact == fact) {
             Some(known) if known.value == value => return false,
             Some(known) => {
                 let before = std::mem::replace(&mut known.value, value);
                 known.shown.get_or_insert(before);
+                known.is_open = is_open;
             }
             None if value.is_none() => return false,
-            None => self.known.insert(place, Known { fact, value, shown: Some(None) }),
+            None => self.known.insert(place, Known { fact, value, is_open, shown: Some(None) }),
         }
         true
     }
@@ -555,7 +565,7 @@ pub struct FieldNews {
 impl Row {
     /// Whether it waits for the user: to allow something, or to answer.
     pub(crate) fn asks(&self) -> bool {
-        let is_open = |fact: Fact| self.facts.raw(fact).is_some_and(|asked| !is_answered(asked));
+        let is_open = |fact: Fact| self.facts.is_open(fact);
         self.state == RowState::Pending && (is_open(Fact::Permission) || is_open(Fact::Question))
     }
 

@@ -271,6 +271,63 @@ fn tokens_that_come_after_the_end_are_not_lost() {
     assert_eq!((&last["choices"], &last["usage"]["total_tokens"]), (&json!([]), &json!(3)));
 }
 
+#[test]
+fn each_choice_has_its_role_and_its_end() {
+    let choice = |index: u32, delta: Value, finish: Option<&str>| json!({"index": index, "delta": delta, "finish_reason": finish});
+    let record = |choices: Value| json!({"choices": choices}).to_string();
+    let mut conversion = modern(Format::OpenAiChat);
+    let call = json!([{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}]);
+    conversion.push_message(&record(json!([
+        choice(0, json!({"tool_calls": call}), None),
+        choice(1, json!({"content": "x"}), None),
+    ])));
+    conversion.take();
+    conversion.push_message(&record(json!([
+        choice(1, json!({}), Some("stop")),
+        choice(0, json!({}), Some("stop")),
+        choice(2, json!({}), Some("length")),
+    ])));
+    let ends = [
+        choice(1, json!({}), Some("stop")),
+        choice(0, json!({}), Some("tool_calls")),
+        choice(2, json!({}), Some("length")),
+    ];
+    assert_eq!(said(&mut conversion), ends);
+    conversion.push_message(&record(json!([
+        choice(0, json!({"content": "y"}), None),
+        choice(1, json!({"content": "z"}), None)
+    ])));
+    conversion.finish();
+    let role = |content: &str| json!({"role": "assistant", "content": content});
+    let expected = [
+        choice(0, role("y"), None),
+        choice(1, role("z"), None),
+        choice(0, json!({}), Some("length")),
+        choice(1, json!({}), Some("length")),
+    ];
+    assert_eq!(said(&mut conversion), expected);
+}
+
+#[test]
+fn a_usage_whose_total_is_zero_is_not_written() {
+    for style in [CompletionStyle::Plain, CompletionStyle::Modern] {
+        for late in [false, true] {
+            let mut conversion = Conversion::new(Format::TaskStream, options(style));
+            let end = r#"{"type":"task-ended"}"#;
+            if late {
+                conversion.push_message(end);
+            }
+            conversion.push_message(&event(json!({"type": "usage_update", "input_tokens": 150, "output_tokens": 450})));
+            if !late {
+                conversion.push_message(end);
+            }
+            conversion.finish();
+            let chunks = take(&mut conversion);
+            assert_eq!((chunks.len(), chunks[0].get("usage")), (1, None), "{style:?}, late: {late}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(cases(400))]
 

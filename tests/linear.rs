@@ -6,6 +6,7 @@
 mod support;
 
 use chatrows::{Format, Limits, Options, RowOp};
+use serde_json::{Map, Value, json};
 use support::*;
 
 /// Work for each byte of input, and the chat. Drained after each piece, as a page would.
@@ -336,4 +337,83 @@ fn fifty_thousand_blocks() {
     assert_eq!(show(&[texts(n, false), calls(n, false)]), 2 * n);
     let mixed = array((0..n).flat_map(|i| [text_block(i, false), tool_block(&mixed(n - i).to_string(), false)]));
     assert_eq!(show(&[mixed]), 2 * n);
+}
+
+/// The work for each byte of `of(n)`, records of an agent that are pushed one by one, is the same for n and for 4 n but
+/// for the logarithm of a search.
+#[track_caller]
+fn check_agent(format: Format, n: usize, of: impl Fn(usize) -> Vec<Value>) {
+    let work = |n: usize| {
+        let (mut chat, mut bytes) = (chat_of(format, Options::default()).chat, 0);
+        let stream = chat.stream(format);
+        for record in of(n) {
+            let record = record.to_string();
+            bytes += record.len();
+            chat.push_message(stream, &record);
+            chat.drain(&mut |_: RowOp<'_>| ());
+        }
+        chat.tally().work as f64 / bytes as f64
+    };
+    let (small, large) = (work(n), work(4 * n));
+    assert!(large < small * 1.2 + 0.02, "{small} per byte grow to {large}");
+}
+
+fn agent(session: &str, update: Value) -> Value {
+    json!({"method": "session/update", "params": {"sessionId": session, "update": update}})
+}
+
+#[test]
+fn many_sessions_of_an_agent_and_many_turns() {
+    let said = |n: usize| {
+        let content = json!({"type": "text", "text": "a"});
+        agent(&format!("s{n}"), json!({"sessionUpdate": "agent_message_chunk", "content": content}))
+    };
+    let cancel = |_| json!({"method": "session/cancel", "params": {"sessionId": "s"}});
+    check_agent(Format::Acp, 500, |n| (0..n).map(said).chain((0..n).map(cancel)).collect());
+    let prompt = |n: usize| {
+        let params = json!({"sessionId": "s", "prompt": [{"type": "text", "text": "go"}]});
+        json!({"id": n, "method": "session/prompt", "params": params})
+    };
+    check_agent(Format::Acp, 500, |n| (0..n).map(said).chain((0..n).map(prompt)).collect());
+}
+
+#[test]
+fn many_questions_of_an_agent_that_are_asked_again_and_answered() {
+    let name = |n: usize| format!("Question {n}?");
+    let asked = |n: usize| {
+        let questions: Vec<Value> = (0..n).map(|n| json!({"question": name(n)})).collect();
+        json!({"type": "task-running", "kind": "acp_ask_user_question", "data": {"id": "q", "questions": questions}})
+    };
+    let answered = |n: usize| {
+        let answers: Map<String, Value> = (0..n).map(|n| (name(n), json!("yes"))).collect();
+        let data = json!({"request_id": "q", "answers_json": Value::from(answers).to_string(), "cancelled": false});
+        json!({"type": "reply-question", "data": data})
+    };
+    check_agent(Format::TaskStream, 1000, |n| vec![asked(n), answered(n), asked(n), answered(n)]);
+    let form = |n: usize| {
+        let properties: Map<String, Value> = (0..n).map(|n| (name(n), json!({"type": "string"}))).collect();
+        let params = json!({"sessionId": "s", "message": "m", "requestedSchema": {"properties": properties}});
+        let content: Map<String, Value> = (0..n).map(|n| (name(n), json!("yes"))).collect();
+        let result = json!({"action": "accept", "content": content});
+        vec![json!({"id": 1, "method": "elicitation/create", "params": params}), json!({"id": 1, "result": result})]
+    };
+    check_agent(Format::Acp, 1000, form);
+}
+
+/// What the count does not see: were each update to look through what the row asks, this would not end.
+#[test]
+fn many_updates_of_a_call_that_asks_much() {
+    let option = |n: usize| json!({"optionId": n.to_string(), "name": "word ".repeat(20)});
+    let options: Vec<Value> = (0..20_000).map(option).collect();
+    let params = json!({"sessionId": "s", "toolCall": {"toolCallId": "t", "title": "x"}, "options": options});
+    let mut chat = chat_of(Format::Acp, Options::default()).chat;
+    let stream = chat.stream(Format::Acp);
+    chat.push_message(stream, &json!({"id": 1, "method": "session/request_permission", "params": params}).to_string());
+    for n in 0..50_000 {
+        let title = json!({"sessionUpdate": "tool_call_update", "toolCallId": "t", "title": n.to_string()});
+        chat.push_message(stream, &agent("s", title).to_string());
+        chat.drain(&mut |_: RowOp<'_>| ());
+    }
+    let row = chat.rows().next().unwrap();
+    assert_eq!((row.busy, row.facts.get(chatrows::Fact::Title)), (false, Some(r#""49999""#)));
 }

@@ -958,6 +958,34 @@ fn a_question_that_comes_again_is_answered_once() {
 }
 
 #[test]
+fn a_question_without_an_id_that_comes_again_is_answered_once() {
+    let mut edge = Edge::open(LinkOptions { auto_answer: true, ..saying("hi") });
+    edge.sent.clear();
+    for _ in 0..2 {
+        edge.frame(&question(""));
+        edge.frame(&echo(""));
+    }
+    let answer = r#"reply-question  {"Which?":"left"}"#;
+    edge.check_sent(&[answer]);
+    // Another one is asked, and its answer is lost.
+    let other = question("").replace('{', r#"{"timestamp":7,"#);
+    edge.frame(&other);
+    edge.check_sent(&[answer]);
+    for sent in [&["ping", answer][..], &["ping", answer], &["ping"]] {
+        edge.cut();
+        edge.frame(&question(""));
+        edge.frame(&echo(""));
+        edge.frame(&other);
+        if sent.len() == 1 {
+            edge.frame(&echo(""));
+        }
+        edge.frame(PING);
+        edge.frame(&other);
+        edge.check_sent(sent);
+    }
+}
+
+#[test]
 fn in_a_replay_only_questions_that_nobody_answered_are_answered_and_at_its_end() {
     let mut edge = Edge::open(answering(TaskMode::Attach));
     edge.frame(&question("old"));

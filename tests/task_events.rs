@@ -1,6 +1,7 @@
 //! The events of a task stream for those who want no rows: frames in, events and the record of usage out.
 
-use chatrows::TaskEvents;
+use chatrows::{ChatRows, Fact, Format, Options, TaskEvents};
+use serde_json::Value;
 
 fn check(frames: &[&str], expected: &[&str]) -> TaskEvents {
     let mut events = TaskEvents::default();
@@ -48,8 +49,13 @@ fn an_error_is_its_words_in_each_of_its_forms() {
             r#"{"type":"error","timestamp":4,"data":"\"c\""}"#,
             r#"{"type":"task-error","timestamp":5,"data":{"details":"d"}}"#,
             r#"{"type":"task-error","timestamp":6}"#,
+            r#"{"type":"task-error","timestamp":7,"data":null}"#,
+            r#"{"type":"task-error","timestamp":8,"data":{"error":{"message":"e"}}}"#,
+            r#"{"type":"task-error","timestamp":9,"data":{"error":{"error":[{"msg":"f"}]}}}"#,
+            // timed out
+            r#"{"type":"task-error","timestamp":10,"data":"dGltZWQgb3V0"}"#,
         ],
-        &["a", "b", "timeout", "c", "d", ""]
+        &["a", "b", "timeout", "c", "d", "", "", "e", "f", "timed out"]
             .map(|words| format!(r#"{{"type":"task-error","data":"{words}"}}"#))
             .each_ref()
             .map(String::as_str),
@@ -119,5 +125,80 @@ fn a_replay_of_any_length_brings_only_what_is_new() {
                 assert_eq!(play(&mut events, length), length, "{length} frames, cut after {cut}");
             }
         }
+    }
+}
+
+/// What each connection brings, one attached after the other: how many frames of it are events that are new.
+#[track_caller]
+fn check_attached(connections: &[(&[String], usize)]) {
+    let mut events = TaskEvents::default();
+    for (number, (frames, expected)) in connections.iter().enumerate() {
+        if number > 0 {
+            events.attached_again();
+        }
+        let told = frames.iter().filter(|frame| events.frame(frame).is_some()).count();
+        assert_eq!(told, *expected, "connection {number}");
+    }
+}
+
+/// Frames that nothing but their place tells from others that say the same.
+fn undated(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|words| text(words, 0).replace(r#""timestamp":0,"#, "")).collect()
+}
+
+fn dated(times: std::ops::Range<usize>) -> Vec<String> {
+    times.map(|time| text("x", time)).collect()
+}
+
+#[test]
+fn frames_without_a_time_that_are_replayed_are_known_by_their_places() {
+    let all = undated(&["a", "b", "a", "c", "c"]);
+    check_attached(&[(&all[..3], 3), (&all, 2), (&all, 0)]);
+}
+
+#[test]
+fn a_replay_that_is_cut_is_known_when_it_comes_again() {
+    for all in [undated(&["a"; 9]), dated(1..9001)] {
+        let some = all.len() / 3;
+        check_attached(&[(&all[..2 * some], 2 * some), (&all[..some], 0), (&all, some), (&all, 0)]);
+    }
+}
+
+#[test]
+fn a_newer_turn_that_an_attach_shows_is_told_whole() {
+    let long = dated(1..2501);
+    check_attached(&[(&long, 2500), (&dated(9000..9100), 100), (&dated(9000..9101), 1)]);
+    check_attached(&[(&undated(&["a", "b"]), 2), (&undated(&["c", "b"]), 2), (&undated(&["c", "b", "d"]), 1)]);
+    let begun =
+        |words: &str| [vec![format!(r#"{{"type":"user-input","data":"{words}"}}"#)], undated(&["a", "b"])].concat();
+    check_attached(&[(&begun("one"), 2), (&begun("two"), 2), (&begun("two"), 0)]);
+}
+
+#[test]
+fn frames_with_and_without_a_time_are_known_beside_each_other() {
+    let all: Vec<String> = (1..3501).map(|time| text("x", if time % 2 == 0 { time } else { 0 })).collect();
+    check_attached(&[(&all[..3000], 3000), (&all[..3000], 0), (&all, 500), (&all, 0)]);
+}
+
+#[test]
+fn the_next_turn_of_a_connection_is_the_one_that_is_replayed() {
+    let turn = |words: &str| {
+        let (start, end) = (r#"{"type":"task-started"}"#.to_owned(), r#"{"type":"task-ended"}"#.to_owned());
+        [vec![start], undated(&[words, words]), vec![end]].concat()
+    };
+    check_attached(&[(&[turn("a"), turn("b")].concat(), 8), (&turn("b"), 0), (&[turn("b"), turn("c")].concat(), 4)]);
+}
+
+#[test]
+fn an_error_has_the_words_that_its_row_has() {
+    for data in [r#"{"error":{"message":"m"}}"#, r#"{"details":"d","error":"e"}"#, r#"{"code":7}"#, r#""words""#, "{}"]
+    {
+        let frame = format!(r#"{{"type":"task-error","data":{data}}}"#);
+        let mut chat = ChatRows::new(Options::default());
+        let stream = chat.stream(Format::TaskStream);
+        chat.push_message(stream, &frame);
+        let error: Value = serde_json::from_str(chat.rows().next().unwrap().facts.get(Fact::Error).unwrap()).unwrap();
+        let event: Value = serde_json::from_str(&TaskEvents::default().frame(&frame).unwrap()).unwrap();
+        assert_eq!(event["data"], error["message"], "{data}");
     }
 }

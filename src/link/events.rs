@@ -2,10 +2,13 @@
 //! out as an event of four kinds, beside the tokens that the task has used. An event comes once, however often and from
 //! how far back an attach replays it.
 
+use std::borrow::Cow;
+
 use super::answers::data_text;
-use super::seen::SeenFrames;
+use super::seen::{SeenFrames, is_dated, key};
 use crate::json::{JsonWriter, Tape, Value};
-use crate::limits::SEEN_FRAMES;
+use crate::limits::TURN_FRAMES;
+use crate::wire::error_words;
 
 /// Reads the frames of one task, one connection after the other.
 ///
@@ -19,13 +22,9 @@ use crate::limits::SEEN_FRAMES;
 /// let failed = r#"{"type":"task-error","timestamp":8,"data":"{\"error\":\"no model\"}"}"#;
 /// assert_eq!(events.frame(failed).unwrap(), r#"{"type":"task-error","data":"no model"}"#);
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TaskEvents {
-    seen: SeenFrames,
-    /// Frames of the turn that were new.
-    taken: usize,
-    /// So many of a replay are to come that were taken before. Only counted where it is longer than what was seen.
-    repeated: usize,
+    told: Told,
     usage: [u64; 3],
     tape: Tape,
     data_tape: Tape,
@@ -34,23 +33,57 @@ pub struct TaskEvents {
 /// The numbers of a usage record.
 const USAGE: [&str; 3] = ["input_tokens", "output_tokens", "total_tokens"];
 
-impl Default for TaskEvents {
+/// What has come of the task so far.
+#[derive(Debug)]
+struct Told {
+    seen: SeenFrames,
+    /// The keys of the turn's frames that nothing but their place tells from others, in order.
+    undated: Vec<u64>,
+    /// So many of them have come on this connection: where it is fewer, a replay goes on.
+    place: usize,
+    /// The turn has ended: what begins now is another one.
+    is_over: bool,
+}
+
+impl Default for Told {
     fn default() -> Self {
-        TaskEvents {
-            seen: SeenFrames::new(SEEN_FRAMES),
-            taken: 0,
-            repeated: 0,
-            usage: [0; 3],
-            tape: Tape::default(),
-            data_tape: Tape::default(),
+        Told { seen: SeenFrames::new(TURN_FRAMES), undated: Vec::new(), place: 0, is_over: false }
+    }
+}
+
+impl Told {
+    /// Whether a frame of the turn has not come before, on this connection or an earlier one.
+    fn is_new(&mut self, frame: Value<'_>, name: &str) -> bool {
+        let is_dated = is_dated(frame);
+        let key = key(frame);
+        if is_dated && !self.seen.insert(key) {
+            return false;
         }
+        if !is_dated && self.undated.get(self.place) == Some(&key) {
+            self.place += 1;
+            return false;
+        }
+        // A replay that says something else is one of another turn. What comes late is of the turn that ended.
+        let begins = self.is_over && matches!(name, "user-input" | "task-started");
+        if begins || self.place < self.undated.len() {
+            self.undated.clear();
+            self.is_over = false;
+        }
+        if !is_dated && self.undated.len() < TURN_FRAMES {
+            self.undated.push(key);
+        }
+        self.place = self.undated.len();
+        self.is_over |= name == "task-ended";
+        true
     }
 }
 
 impl TaskEvents {
-    /// The connection was lost and is there again: what comes now repeats the turn from its start.
+    /// The connection was lost and is there again: what comes now repeats the latest turn from its start, be it the one
+    /// known here or one that began meanwhile. A frame with a `seq` or a `timestamp` is known again by its key, others by
+    /// their places in the turn, as long as they say the same.
     pub fn attached_again(&mut self) {
-        self.repeated = if self.taken > SEEN_FRAMES { self.taken } else { 0 };
+        self.told.place = 0;
     }
 
     /// A frame. The event is an object as JSON text: its `type` is `task-started` or `task-ended`, with empty `data`;
@@ -59,14 +92,12 @@ impl TaskEvents {
         let record = self.tape.read(text).ok()?;
         let frame = record.root();
         let name = frame.get("type").str().or(frame.get("event").str())?.text();
-        if matches!(&*name, "ping" | "cursor") || !self.seen.is_new(frame) {
+        // Of the others a replay need not show each.
+        let is_of_turn =
+            matches!(&*name, "user-input" | "task-running" | "task-started" | "task-ended" | "task-error" | "error");
+        if !is_of_turn || !self.told.is_new(frame, &name) {
             return None;
         }
-        if self.repeated > 0 {
-            self.repeated -= 1;
-            return None;
-        }
-        self.taken += 1;
         let data = frame.get("data");
         let text = data_text(data);
         let read = self.data_tape.read(&text);
@@ -87,9 +118,11 @@ impl TaskEvents {
                 if &*name == "task-started" { "task-started" } else { "task-ended" }
             }
             "task-error" | "error" => {
-                let said = [value, value.get("error"), value.get("message"), value.get("details"), data];
-                let words = said.into_iter().find_map(Value::str).map(|words| words.text());
-                json.string(&words.unwrap_or_default());
+                json.string(&match () {
+                    () if value.exists() && !value.is_null() => error_words(value),
+                    () if data.str().is_some() => Cow::Borrowed(&*text),
+                    () => Cow::Borrowed(""),
+                });
                 "task-error"
             }
             _ => return None,

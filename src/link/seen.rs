@@ -52,26 +52,12 @@ impl SeenFrames {
     /// True the first time, and again when so many others came that it was forgotten. To be seen again does not make a
     /// frame newer. `frame`: the root of its record.
     pub fn is_new(&mut self, frame: Value<'_>) -> bool {
-        let dated = |value: Value<'_>| !value.is_null() && value.u64() != Some(0);
-        if self.cap == 0 || !(dated(frame.get("seq")) || dated(frame.get("timestamp"))) {
-            return true;
-        }
-        let kind = frame.get("type");
-        let kind = if kind.exists() { kind } else { frame.get("event") };
-        let parts = [kind, frame.get("kind"), frame.get("seq"), frame.get("timestamp"), frame.get("data")];
-        // FNV-1a. No byte of UTF-8 is 0xff, so it tells where a part ends; what is absent is empty, and no value is.
-        let mut hash = 0xcbf2_9ce4_8422_2325;
-        let mut mix = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        for part in parts {
-            part.raw().bytes().for_each(&mut mix);
-            mix(0xff);
-        }
-        self.insert(hash)
+        self.cap == 0 || !is_dated(frame) || self.insert(key(frame))
     }
 
-    fn insert(&mut self, hash: u64) -> bool {
-        if self.heads.is_empty() {
-            self.heads.resize(self.cap.next_power_of_two(), NONE);
+    pub(super) fn insert(&mut self, hash: u64) -> bool {
+        if self.keys.len() == self.heads.len() && self.keys.len() < self.cap {
+            self.widen();
         }
         let mut at = self.heads[self.head(hash)];
         while let Some(seen) = self.keys.get(at as usize) {
@@ -104,10 +90,42 @@ impl SeenFrames {
         true
     }
 
+    /// More heads for more keys, of which none was forgotten yet.
+    fn widen(&mut self) {
+        let count = (2 * self.heads.len()).clamp(64, self.cap.next_power_of_two().max(64));
+        self.heads.clear();
+        self.heads.resize(count, NONE);
+        for place in 0..self.keys.len() {
+            let head = self.head(self.keys[place].hash);
+            self.keys[place].older = std::mem::replace(&mut self.heads[head], place as u32);
+        }
+    }
+
     fn head(&self, hash: u64) -> usize {
         // The high half of the product is the better mixed one.
         (hash >> 32) as usize & (self.heads.len() - 1)
     }
+}
+
+/// Whether a frame has a `seq` or a `timestamp` by which it can be told from another that says the same.
+pub(super) fn is_dated(frame: Value<'_>) -> bool {
+    let dated = |value: Value<'_>| !value.is_null() && value.u64() != Some(0);
+    dated(frame.get("seq")) || dated(frame.get("timestamp"))
+}
+
+/// The hash of a frame's key.
+pub(super) fn key(frame: Value<'_>) -> u64 {
+    let kind = frame.get("type");
+    let kind = if kind.exists() { kind } else { frame.get("event") };
+    let parts = [kind, frame.get("kind"), frame.get("seq"), frame.get("timestamp"), frame.get("data")];
+    // FNV-1a. No byte of UTF-8 is 0xff, so it tells where a part ends; what is absent is empty, and no value is.
+    let mut hash = 0xcbf2_9ce4_8422_2325;
+    let mut mix = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    for part in parts {
+        part.raw().bytes().for_each(&mut mix);
+        mix(0xff);
+    }
+    hash
 }
 
 #[cfg(test)]

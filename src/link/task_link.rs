@@ -6,6 +6,7 @@ use super::answers::{answered_id, automatic, data_text};
 use super::connection::{Connection, LinkEnd, LinkState};
 use super::options::{LinkOptions, TaskMode};
 use super::request::{Reply, TaskRequest, UserInput};
+use super::seen::key;
 use super::url::task_url;
 use crate::json::{Tape, Value};
 use crate::limits::{RECORD_BYTES, REPLIES};
@@ -103,6 +104,8 @@ pub struct TaskLink {
     outbox: Vec<Outgoing>,
     /// Answers that were sent, in order; at most [`REPLIES`].
     replies: Vec<Sent>,
+    /// The questions without an id that came on this connection, in order; at most [`REPLIES`].
+    unnamed: Vec<Unnamed>,
     tape: Tape,
     actions: Vec<Action>,
     shown: Connection,
@@ -156,7 +159,17 @@ impl Outgoing {
 #[derive(Debug)]
 struct Sent {
     reply: Reply,
+    /// The key of the frame that asked, where the question has no id.
+    unnamed: Option<u64>,
     arrival: Arrival,
+}
+
+/// A question that nothing names but the frame that asked it.
+#[derive(Debug)]
+struct Unnamed {
+    key: u64,
+    /// An answer to it came on this connection.
+    echoed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -190,6 +203,7 @@ impl TaskLink {
             code: None,
             outbox,
             replies: Vec::new(),
+            unnamed: Vec::new(),
             tape: Tape::default(),
             actions: Vec::new(),
             shown: Connection::default(),
@@ -213,6 +227,7 @@ impl TaskLink {
         }
         self.replay = if self.mode() == TaskMode::Attach { Replay::Expected } else { Replay::Over };
         self.state = State::Open;
+        self.unnamed.clear();
         (self.heard, self.silent, self.waits, self.failures, self.code) = (now, false, 0, 0, None);
         if self.options.auto_approve || self.told_to_approve {
             self.tell_to_approve();
@@ -461,7 +476,8 @@ impl TaskLink {
             }
             "reply-question" => {
                 let id = answered_id(data).unwrap_or_default();
-                if let Some(sent) = self.sent(&id) {
+                let sent = if id.is_empty() { self.echoed_unnamed() } else { self.sent(&id) };
+                if let Some(sent) = sent {
                     sent.arrival = Arrival::Echoed;
                 }
             }
@@ -470,12 +486,18 @@ impl TaskLink {
                     && frame.get("kind").str().is_some_and(|kind| kind == *"acp_ask_user_question") =>
             {
                 let reply = automatic(data);
-                if self.sent(&reply.request_id).is_some() {
+                let unnamed = reply.request_id.is_empty().then(|| key(frame));
+                let known = match unnamed {
+                    Some(key) => self.asked_unnamed(key),
+                    None => self.sent(&reply.request_id).is_some(),
+                };
+                if known {
                 } else if self.replay == Replay::Over {
-                    self.deliver(Outgoing::Reply(reply));
+                    self.send(TaskRequest::Reply(&reply));
+                    self.remember(reply, unnamed, Arrival::OnTheWay);
                 } else {
                     // It may have been answered before: the replay will tell.
-                    self.remember(reply, Arrival::Unsure);
+                    self.remember(reply, unnamed, Arrival::Unsure);
                 }
             }
             _ => {}
@@ -494,16 +516,34 @@ impl TaskLink {
         self.replies = replies;
     }
 
-    /// What is known of the answer to a question. One without an id is never known.
+    /// A question without an id came. Whether it has an answer: one that comes again, or in a replay, is the same.
+    fn asked_unnamed(&mut self, key: u64) -> bool {
+        if self.unnamed.iter().all(|asked| asked.key != key) {
+            if self.unnamed.len() >= REPLIES {
+                self.unnamed.remove(0);
+            }
+            self.unnamed.push(Unnamed { key, echoed: false });
+        }
+        self.replies.iter().any(|sent| sent.unnamed == Some(key))
+    }
+
+    /// The answer to a question without an id was seen: it is of the first that waits for one.
+    fn echoed_unnamed(&mut self) -> Option<&mut Sent> {
+        let asked = self.unnamed.iter_mut().find(|asked| !asked.echoed)?;
+        asked.echoed = true;
+        self.replies.iter_mut().find(|sent| sent.unnamed == Some(asked.key))
+    }
+
+    /// What is known of the answer to a question that has an id.
     fn sent(&mut self, id: &str) -> Option<&mut Sent> {
         self.replies.iter_mut().find(|sent| !id.is_empty() && *sent.reply.request_id == *id)
     }
 
-    fn remember(&mut self, reply: Reply, arrival: Arrival) {
+    fn remember(&mut self, reply: Reply, unnamed: Option<u64>, arrival: Arrival) {
         if self.replies.len() >= REPLIES {
             self.replies.remove(0);
         }
-        self.replies.push(Sent { reply, arrival });
+        self.replies.push(Sent { reply, unnamed, arrival });
     }
 
     #[inline(never)]
@@ -529,7 +569,7 @@ impl TaskLink {
             Outgoing::Stop => self.send(TaskRequest::Stop),
             Outgoing::Reply(reply) => {
                 self.send(TaskRequest::Reply(&reply));
-                self.remember(reply, Arrival::OnTheWay);
+                self.remember(reply, None, Arrival::OnTheWay);
             }
         }
     }

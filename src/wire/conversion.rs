@@ -14,7 +14,7 @@ use crate::sorted::{Keyed, Sorted};
 /// How what is no text is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CompletionStyle {
-    /// As content: `[Thinking] …`, `[Tool: name] arguments`, `[Error] …`; a usage only where the total is known.
+    /// As content: `[Thinking] …`, `[Tool: name] arguments`, `[Error] …`.
     #[default]
     Plain,
     /// As `reasoning_content` and `tool_calls`, as newer clients read them. Arguments that a wire may replace come when
@@ -35,7 +35,8 @@ pub struct CompletionOptions {
     pub style: CompletionStyle,
 }
 
-/// One stream of any format, converted to OpenAI chat completion chunks.
+/// One stream of any format, converted to OpenAI chat completion chunks. The end of a choice has the usage beside it,
+/// where its total is known.
 ///
 /// ```
 /// use chatrows::{CompletionOptions, Conversion, Format};
@@ -85,9 +86,9 @@ impl Conversion {
     /// The input ended. A turn that had not ended ends with `length`: it was cut.
     pub fn finish(&mut self) {
         self.input.finish(&mut self.writer);
-        if self.writer.is_open {
-            self.writer.end(0, "length");
-        }
+        let open: Vec<u32> =
+            self.writer.choices.iter().filter(|choice| choice.is_open).map(|open| open.index).collect();
+        open.into_iter().for_each(|choice| self.writer.end(choice, "length"));
         self.writer.write_late_usage();
     }
 
@@ -124,18 +125,22 @@ struct Writer {
     indices: u32,
     usage: Usage,
     faults: FaultLog,
-    /// Something was written since the last end.
-    is_open: bool,
-    /// Nothing was.
-    has_ended: bool,
+    /// Those of which something was written, in the order of their numbers.
+    choices: Vec<Choice>,
     /// Of the usage something came after the end.
     late_usage: bool,
     /// The keys of calls whose arguments wait to be final.
     waiting: Vec<Box<str>>,
-    /// The current message has called a tool.
+}
+
+/// One of the answers that are written beside each other.
+#[derive(Debug, Default)]
+struct Choice {
+    index: u32,
+    /// Something was written since its last end.
+    is_open: bool,
+    /// Its message has called a tool.
     called: bool,
-    /// It has a role.
-    has_role: bool,
 }
 
 #[derive(Debug)]
@@ -184,17 +189,33 @@ impl Writer {
             indices: 0,
             usage: Usage::default(),
             faults: FaultLog::new(limits.faults),
-            is_open: false,
-            has_ended: false,
+            choices: Vec::new(),
             late_usage: false,
             waiting: Vec::new(),
-            called: false,
-            has_role: false,
         }
     }
 
     fn is_modern(&self) -> bool {
         self.options.style == CompletionStyle::Modern
+    }
+
+    /// What was written of a choice, and whether that is the first.
+    fn choice(&mut self, index: u32) -> (&mut Choice, bool) {
+        let place = self.choices.binary_search_by_key(&index, |choice| choice.index);
+        if let Err(place) = place {
+            self.choices.insert(place, Choice { index, ..Choice::default() });
+        }
+        (&mut self.choices[place.unwrap_or_else(|place| place)], place.is_err())
+    }
+
+    /// There were answers, and all of them have ended.
+    fn has_ended(&self) -> bool {
+        !self.choices.is_empty() && self.choices.iter().all(|choice| !choice.is_open)
+    }
+
+    /// The tokens, where their total is known: one of 0 is not.
+    fn known_usage(&self) -> Option<Usage> {
+        Some(self.usage).filter(|usage| usage.total_tokens.is_some_and(|total| total > 0))
     }
 
     /// Writes one chunk, of a choice or of none.
@@ -206,8 +227,13 @@ impl Writer {
         usage: Option<Usage>,
     ) {
         let mut json = JsonWriter::default();
+        // A message begins with its role.
+        let opens = choice.is_some_and(|choice| {
+            let (choice, _) = self.choice(choice);
+            !std::mem::replace(&mut choice.is_open, finish.is_none()) && finish.is_none()
+        });
+        let role = opens && self.is_modern();
         let CompletionOptions { id, model, created, .. } = &self.options;
-        let role = self.is_modern() && !std::mem::replace(&mut self.has_role, finish.is_none());
         json.object(|json| {
             json.key("id").string(id);
             json.key("object").string("chat.completion.chunk");
@@ -218,7 +244,7 @@ impl Writer {
                 json.object(|json| {
                     json.key("index").number(u64::from(choice));
                     json.key("delta").object(|json| {
-                        if role && finish.is_none() {
+                        if role {
                             json.key("role").string("assistant");
                         }
                         delta(json);
@@ -244,14 +270,12 @@ impl Writer {
             }
         });
         self.out.push(json.into_string());
-        self.is_open = finish.is_none();
-        self.has_ended = !self.is_open;
     }
 
     /// What is known of the usage only now, as a chunk without a choice.
     fn write_late_usage(&mut self) {
-        if std::mem::take(&mut self.late_usage) && self.is_modern() {
-            let usage = self.usage;
+        let late = std::mem::take(&mut self.late_usage) && self.is_modern();
+        if let Some(usage) = self.known_usage().filter(|_| late) {
             self.write(None, |_| {}, Some("stop"), Some(usage));
         }
     }
@@ -290,7 +314,7 @@ impl Writer {
 
     /// A whole call.
     fn call(&mut self, choice: u32, id: &str, name: &str, arguments: &str) {
-        self.called = true;
+        self.choice(choice).0.called = true;
         if !self.is_modern() {
             // Arguments that are a text are the text.
             let mut tape = Tape::default();
@@ -347,7 +371,7 @@ impl Writer {
             return;
         }
         let (choice, index, id, name) = (call.choice, call.index, call.id.clone(), call.name.clone());
-        self.called = true;
+        self.choice(choice).0.called = true;
         self.call_delta(choice, index, begins.then_some((&*id, &*name)), &news);
     }
 
@@ -373,15 +397,15 @@ impl Writer {
     /// The message is over.
     fn end(&mut self, choice: u32, reason: &str) {
         self.flush();
-        if self.has_ended {
+        let modern = self.is_modern();
+        let (known, is_new) = self.choice(choice);
+        let called = std::mem::take(&mut known.called);
+        if !known.is_open && !is_new {
             return;
         }
-        let reason = if reason == "stop" && self.called && self.is_modern() { "tool_calls" } else { reason };
-        let total = self.usage.total_tokens.unwrap_or_default();
-        let known = if self.is_modern() { self.usage != Usage::default() } else { total > 0 };
-        let usage = known.then_some(self.usage);
-        self.write(Some(choice), |_| {}, Some(reason), usage);
-        (self.called, self.late_usage) = (false, false);
+        let reason = if reason == "stop" && called && modern { "tool_calls" } else { reason };
+        self.write(Some(choice), |_| {}, Some(reason), self.known_usage());
+        self.late_usage = false;
         self.calls.iter_mut().for_each(|call| call.begun = true);
     }
 
@@ -496,7 +520,7 @@ impl ChunkSink for Writer {
                 self.end(choice, reason);
             }
             Chunk::Usage(usage) => {
-                self.late_usage |= self.has_ended;
+                self.late_usage |= self.has_ended();
                 let known = &mut self.usage;
                 known.input_tokens = usage.input_tokens.or(known.input_tokens);
                 known.output_tokens = usage.output_tokens.or(known.output_tokens);

@@ -187,6 +187,10 @@ impl RecordDecoder for TaskStream {
         self.acp.end_asking(sink);
     }
 
+    fn work(&self) -> u64 {
+        self.acp.work()
+    }
+
     fn restart_turn(&mut self) -> bool {
         self.seen = SeenFrames::new(SEEN_FRAMES);
         self.acp.restart_turn(self.start);
@@ -260,7 +264,8 @@ pub(super) fn fits(value: Value<'_>) -> bool {
     is && (value.get("data").exists() || value.get("timestamp").exists() || kind.starts_with("task-"))
 }
 
-fn error_words(data: Value<'_>) -> Cow<'_, str> {
+/// What a task's error says.
+pub(crate) fn error_words(data: Value<'_>) -> Cow<'_, str> {
     said(data, &["details"]).unwrap_or_else(|| error_message(data))
 }
 

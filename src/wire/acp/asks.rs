@@ -8,7 +8,7 @@ use super::{Acp, text};
 use crate::chunk::{Chunk, ChunkSink, Effect};
 use crate::json::{JsonStr, JsonWriter, Raw, Tape, Value};
 use crate::row::{Fact, RowKind, RowState, list_of_one, said, write_option};
-use crate::sorted::Keyed;
+use crate::sorted::{Keyed, Sorted};
 
 /// Requests whose answer is waited for; of more, the oldest are forgotten.
 const MOST_REQUESTS: usize = 256;
@@ -71,9 +71,37 @@ impl Early {
     fn apply(&self, call: &mut Call, news: &mut News) {
         let mut tape = Tape::default();
         if let Ok(answers) = tape.read(&self.answers) {
-            call.question(news).answer(answers.root());
+            news.work += call.question(news).answer(answers.root());
         }
         call.end_question(if self.cancelled { RowState::Cancelled } else { RowState::Done }, news);
+    }
+}
+
+/// Values by their names: many are looked up, and a plain look-up goes through all of them.
+struct Named<'a> {
+    name: Cow<'a, str>,
+    value: Value<'a>,
+}
+
+impl Keyed for Named<'_> {
+    fn key(&self) -> &str {
+        &self.name
+    }
+}
+
+/// The members of an object by their names: of several of one name, the last.
+fn by_name(object: Value<'_>) -> Sorted<Named<'_>> {
+    let mut named = Sorted::default();
+    for (name, value) in object.members() {
+        let name = name.text();
+        named.get_or_insert(&name, || Named { name: name.clone(), value }).value = value;
+    }
+    named
+}
+
+impl Keyed for Part {
+    fn key(&self) -> &str {
+        &self.text
     }
 }
 
@@ -128,10 +156,15 @@ impl Question {
         })
     }
 
-    /// Takes over what is asked now; answers that are known stay with their questions.
-    fn ask(&mut self, request: &str, questions: Value<'_>, multiple: Option<bool>) {
+    /// Takes over what is asked now; answers that are known stay with their questions. Answers with the names that were
+    /// compared.
+    fn ask(&mut self, request: &str, questions: Value<'_>, multiple: Option<bool>) -> u64 {
         self.request = request.into();
-        let known = std::mem::take(&mut self.parts);
+        let mut known = Sorted::default();
+        for part in std::mem::take(&mut self.parts) {
+            let text = part.text.clone();
+            known.get_or_insert(&text, || part);
+        }
         for question in questions.items() {
             let words = question.str().map(JsonStr::text).or_else(|| said(question, &["question", "text", "title"]));
             let Some(words) = words else { continue };
@@ -153,28 +186,29 @@ impl Question {
                 });
             });
             let members = members.inner().to_owned();
-            let answer = known.iter().find(|part| part.text == words).and_then(|part| part.answer.clone());
+            let answer = known.get(&words).and_then(|part: &Part| part.answer.clone());
             self.parts.push(Part { text: words.into_owned(), members, answer });
         }
+        known.work()
     }
 
     /// The same of one question, as it stands.
-    fn ask_one(&mut self, request: &str, question: Value<'_>, multiple: Option<bool>) {
+    fn ask_one(&mut self, request: &str, question: Value<'_>, multiple: Option<bool>) -> u64 {
         let one = Raw::written(|json| json.array(|json| json.raw(question.raw())));
         let mut tape = Tape::default();
-        if let Ok(one) = tape.read(one.as_str()) {
-            self.ask(request, one.root(), multiple);
-        }
+        tape.read(one.as_str()).map_or(0, |one| self.ask(request, one.root(), multiple))
     }
 
-    /// Takes over answers: an object from questions to labels.
-    fn answer(&mut self, answers: Value<'_>) {
+    /// Takes over answers: an object from questions to labels. Answers with the names that were compared.
+    fn answer(&mut self, answers: Value<'_>) -> u64 {
+        let answers = by_name(answers);
         for part in &mut self.parts {
-            let answer = answers.get(&part.text);
+            let answer = answers.get(&part.text).map_or(Value::ABSENT, |answer| answer.value);
             if answer.str().is_some() || answer.is_array() {
                 part.answer = Some(Raw::written(|json| json.raw(answer.raw())));
             }
         }
+        answers.work()
     }
 
     fn is_answered(&self) -> bool {
@@ -200,10 +234,10 @@ impl Call {
         let multiple = [input.get("multiple"), meta.get("multiple")].iter().find_map(|flag| flag.bool());
         let question = self.question(news);
         if let Some(questions) = questions {
-            question.ask(&id, questions, multiple);
+            news.work += question.ask(&id, questions, multiple);
         }
         for answers in answers {
-            question.answer(answers);
+            news.work += question.answer(answers);
         }
         if question.is_answered() {
             self.end_question(RowState::Done, news);
@@ -350,7 +384,7 @@ impl Acp {
             Asked::Values(key) => {
                 let Some(mut form) = self.forms.remove(&key) else { return Effect::None };
                 let accepted = text(result.get("action")) == "accept";
-                form.question = fill_in(&form.question, result.get("content"));
+                form.question = fill_in(&form.question, result.get("content"), &mut self.work);
                 self.show_form(&form, if accepted { RowState::Done } else { RowState::Cancelled }, sink)
             }
             _ => Effect::None,
@@ -407,11 +441,11 @@ impl Acp {
         if let Some(call) = self.calls.get_mut(&key) {
             let multiple = [input.get("multiple"), source.get("multiple")].iter().find_map(|flag| flag.bool());
             let question = call.question(&mut news);
-            match questions {
+            news.work += match questions {
                 Some(questions) => question.ask(&id, questions, multiple),
                 // One question, as it stands.
                 None => question.ask_one(&id, source, multiple),
-            }
+            };
             if let Some(place) = self.early.iter().position(|early| early.key == key) {
                 self.early.swap_remove(place).apply(call, &mut news);
             }
@@ -474,15 +508,16 @@ fn write_property(name: &str, property: Value<'_>, json: &mut JsonWriter) {
 }
 
 /// The same form with what the user has entered.
-fn fill_in(question: &Raw, content: Value<'_>) -> Raw {
+fn fill_in(question: &Raw, content: Value<'_>, work: &mut u64) -> Raw {
     let mut tape = Tape::default();
     let Ok(asked) = tape.read(question.as_str()) else { return question.clone() };
     let asked = asked.root();
+    let content = by_name(content);
     let write = |part: Value<'_>, json: &mut JsonWriter| {
         for (name, value) in part.members() {
             json.key(&name.text()).raw(value.raw());
         }
-        let entered = content.get(&text(part.get("name")));
+        let entered = content.get(&text(part.get("name"))).map_or(Value::ABSENT, |entered| entered.value);
         match entered {
             _ if entered.is_null() => {}
             _ if entered.str().is_some() || entered.is_array() => json.key("answer").raw(entered.raw()),
@@ -490,7 +525,7 @@ fn fill_in(question: &Raw, content: Value<'_>) -> Raw {
         }
     };
     let parts = asked.get("parts");
-    Raw::written(|json| {
+    let filled = Raw::written(|json| {
         json.object(|json| match parts.is_array() {
             false => write(asked, json),
             true => {
@@ -500,7 +535,9 @@ fn fill_in(question: &Raw, content: Value<'_>) -> Raw {
                 json.key("parts").array(|json| parts.items().for_each(|part| json.object(|json| write(part, json))));
             }
         });
-    })
+    });
+    *work += content.work();
+    filled
 }
 
 /// The same permission with what was chosen.

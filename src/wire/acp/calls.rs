@@ -82,6 +82,8 @@ struct Item {
 /// What an update has changed.
 #[derive(Debug, Default)]
 pub(super) struct News {
+    /// Names that were compared to find what is new: the measure of work.
+    pub work: u64,
     facts: Vec<Fact>,
     input: bool,
     output: bool,
@@ -195,6 +197,7 @@ impl Acp {
 
     /// Tells what is new of a call.
     pub(super) fn tell_call(&mut self, key: &str, news: News, sink: &mut dyn ChunkSink) -> Effect {
+        self.work += news.work;
         let before = self.before(key);
         self.calls.get_mut(key).map_or(Effect::None, |call| call.tell(before.as_deref(), news, sink))
     }

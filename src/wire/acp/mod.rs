@@ -22,6 +22,11 @@ use panels::tokens;
 #[derive(Debug)]
 pub(super) struct Acp {
     sessions: Sorted<Session>,
+    /// Sessions that were told of since all messages ended last, and since a turn did: others have nothing to end.
+    speaking: Vec<Box<str>>,
+    living: Vec<Box<str>>,
+    /// Sessions and parts of questions that were looked at beyond what a record says of them.
+    work: u64,
     /// Messages with an id that have a row.
     messages: Sorted<Known>,
     /// How often a turn was repeated: what is first told of in a repeat begins there as it did before.
@@ -72,6 +77,8 @@ struct Page {
 /// What goes on now, while a page of the history is read.
 pub(super) struct Present {
     sessions: Sorted<Session>,
+    speaking: Vec<Box<str>>,
+    living: Vec<Box<str>>,
     open: Vec<Box<str>>,
     asked: Vec<Request>,
     forms: Sorted<Form>,
@@ -96,6 +103,9 @@ struct Session {
     blank_kind: RowKind,
     /// What the user was seen to send, and the agent has not repeated yet.
     prompted: String,
+    /// It is among those that were told of.
+    speaks: bool,
+    lives: bool,
 }
 
 #[derive(Debug)]
@@ -164,6 +174,9 @@ impl Acp {
     pub fn new(limits: &Limits) -> Self {
         Acp {
             sessions: Sorted::default(),
+            speaking: Vec::new(),
+            living: Vec::new(),
+            work: 0,
             messages: Sorted::default(),
             pass: 0,
             calls: Sorted::default(),
@@ -303,7 +316,7 @@ impl Acp {
     /// The session of this id.
     fn session(&mut self, id: &str) -> &mut Session {
         let number = self.sessions.len();
-        self.sessions.get_or_insert(id, || Session {
+        let session = self.sessions.get_or_insert(id, || Session {
             id: id.into(),
             number,
             parent: None,
@@ -312,7 +325,15 @@ impl Acp {
             blank: String::new(),
             blank_kind: RowKind::Text,
             prompted: String::new(),
-        })
+            speaks: false,
+            lives: false,
+        });
+        for (is_listed, list) in [(&mut session.speaks, &mut self.speaking), (&mut session.lives, &mut self.living)] {
+            if !std::mem::replace(is_listed, true) {
+                list.push(id.into());
+            }
+        }
+        session
     }
 
     /// The key of a block: in which session it is, of what kind, and who.
@@ -365,6 +386,8 @@ impl Acp {
         self.page = Some(Page { number: self.pages, before: self.first.clone(), first: None });
         Present {
             sessions: std::mem::take(&mut self.sessions),
+            speaking: std::mem::take(&mut self.speaking),
+            living: std::mem::take(&mut self.living),
             open: std::mem::take(&mut self.open),
             asked: std::mem::take(&mut self.asked),
             forms: std::mem::take(&mut self.forms),
@@ -376,8 +399,9 @@ impl Acp {
 
     /// The page is read.
     pub fn end_page(&mut self, present: Present) {
-        let Present { sessions, open, asked, forms, retry, compaction, places } = present;
+        let Present { sessions, speaking, living, open, asked, forms, retry, compaction, places } = present;
         (self.sessions, self.open, self.asked, self.forms) = (sessions, open, asked, forms);
+        (self.speaking, self.living) = (speaking, living);
         (self.retry, self.compaction, self.places) = (retry, compaction, places);
         if let Some(first) = self.page.take().and_then(|page| page.first) {
             self.first = Some(first);
@@ -429,7 +453,10 @@ impl Acp {
 
     fn end_messages(&mut self, state: RowState, sink: &mut dyn ChunkSink) -> Effect {
         let mut effect = Effect::None;
-        for session in self.sessions.iter_mut() {
+        for id in std::mem::take(&mut self.speaking) {
+            self.work += 1;
+            let Some(session) = self.sessions.get_mut(&id) else { continue };
+            session.speaks = false;
             session.blank.clear();
             if let Some(last) = session.last.take() {
                 effect = effect.and(sink.chunk(Chunk::BlockEnd { key: &last.key, state }));
@@ -616,7 +643,10 @@ impl Acp {
             last.state = end.of_calls();
             effect = effect.and(sink.chunk(Chunk::BlockState { key: &last.key, state: last.state }));
         }
-        for session in self.sessions.iter_mut() {
+        for id in std::mem::take(&mut self.living) {
+            self.work += 1;
+            let Some(session) = self.sessions.get_mut(&id) else { continue };
+            session.lives = false;
             session.prompted.clear();
             if let Some(key) = session.parent.as_deref().filter(|_| std::mem::take(&mut session.is_running)) {
                 effect = effect.and(sink.chunk(Chunk::BlockState { key, state: end.of_calls() }));
@@ -746,6 +776,10 @@ impl RecordDecoder for Acp {
     }
 
     fn finish(&mut self, _sink: &mut dyn ChunkSink) {}
+
+    fn work(&self) -> u64 {
+        self.work
+    }
 }
 
 /// What became of a record by what it did.
