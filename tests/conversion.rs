@@ -179,6 +179,19 @@ fn a_turn_that_comes_again_is_not_written_again() {
     }
 }
 
+#[test]
+fn a_newer_turn_after_an_attach_is_written_whole() {
+    let user = |text: &str| json!({"type": "user-input", "data": json!(text).to_string()}).to_string();
+    let mut conversion = plain();
+    conversion.push_message(&user("a"));
+    conversion.push_message(&event(json!({"type": "agent_message_chunk", "text": "hello"})));
+    assert!(conversion.restart_turn());
+    conversion.take();
+    conversion.push_message(&user("b"));
+    conversion.push_message(&event(json!({"type": "agent_message_chunk", "text": "worlds apart"})));
+    assert_eq!(said(&mut conversion), [stop(), delta(json!({"content": "worlds apart"}))]);
+}
+
 // --- The modern style ---------------------------------------------------------------------------------------------
 
 /// Kind, text or arguments, and name of each row that a reader of the answer cares for.

@@ -765,6 +765,38 @@ fn an_ended_turn_that_is_attached_to_again_stays_as_it_was() {
 }
 
 #[test]
+fn a_newer_turn_after_an_attach_stands_below_the_one_that_is_known() {
+    let later =
+        |text: &str| Frames { time: 1_000, ..Frames::default() }.user(text).started().text("world").ended().frames;
+    for (next, ends) in [("b", false), ("b", true), ("go", false), ("go", true)] {
+        let known = task().text("hello").call("t", json!({"title": "ls", "status": "in_progress"}));
+        let known = if ends { known.ended() } else { known };
+        let mut chat = chat();
+        push(&mut chat, &known.frames);
+        // Twice: a line may be cut before anything has come.
+        assert!(chat.chat.restart_turn(chat.stream) && chat.chat.restart_turn(chat.stream));
+        push(&mut chat, &later(next));
+        let call = if ends { "failed" } else { "interrupted" };
+        let expected = format!(
+            "user done \"go\"\ntext done \"hello\"\ntool {call} ?#t() title \"ls\"\nuser done \"{next}\"\ntext done \"world\""
+        );
+        assert_eq!(chat.lines(), expected);
+        assert!(chat.chat.restart_turn(chat.stream));
+        push(&mut chat, &later(next));
+        assert_eq!(chat.lines(), expected, "the newer one is the latest now");
+    }
+}
+
+#[test]
+fn text_that_a_newer_turn_has_left_behind_is_interrupted_and_whole() {
+    let mut chat = chat();
+    push(&mut chat, &task().text("hello").frames);
+    assert!(chat.chat.restart_turn(chat.stream));
+    push(&mut chat, &Frames { time: 1_000, ..Frames::default() }.user("b").frames);
+    assert_eq!(chat.lines(), "user done \"go\"\ntext interrupted \"hello\"\nuser done \"b\"");
+}
+
+#[test]
 fn a_stream_that_has_ended_or_has_no_turns_does_not_repeat_one() {
     let mut chat = ChatRows::new(Options::default());
     let stream = chat.stream(Format::OpenAiChat);

@@ -625,6 +625,18 @@ impl Acp {
         effect.and(self.set_at_work(false, sink)).and(sink.chunk(Chunk::TurnEnd))
     }
 
+    /// A later turn has begun before this one was seen to end. What was told of it stays as it is.
+    pub fn leave_turn(&mut self, sink: &mut dyn ChunkSink) -> Effect {
+        let mut effect = Effect::None;
+        for session in self.sessions.iter_mut() {
+            if let Some(last) = session.last.take() {
+                // Its text is not said to be whole.
+                effect = effect.and(sink.chunk(Chunk::BlockState { key: &last.key, state: RowState::Interrupted }));
+            }
+        }
+        effect.and(self.end_turn(TurnEnd::Done, sink))
+    }
+
     /// Nothing more comes, and nothing can be sent: nobody is asked any more.
     pub fn end_asking(&mut self, sink: &mut dyn ChunkSink) -> Effect {
         let mut effect = self.expire(sink);
