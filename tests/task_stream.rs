@@ -797,6 +797,34 @@ fn text_that_a_newer_turn_has_left_behind_is_interrupted_and_whole() {
 }
 
 #[test]
+fn output_that_comes_piece_by_piece_comes_once_however_often_its_turn_does() {
+    let terminal = |text: &str| json!({"_meta": {"terminal_output_delta": {"data": text}}});
+    let progress = |text: &str| json!({"progress": {"kind": "output", "text": text}});
+    for pieces in [[terminal("one"), terminal(" two")], [progress("one"), progress(" two")]] {
+        for ends in [false, true] {
+            let frames =
+                task().call("a", json!({"title": "ls"})).more("a", pieces[0].clone()).more("a", pieces[1].clone());
+            let frames = if ends { frames.more("a", json!({"status": "completed"})) } else { frames };
+            let mut chat = chat();
+            push(&mut chat, &frames.frames);
+            let before = chat.chat.rows_json();
+            assert!(before.contains(r#""output":"one two""#), "{before}");
+            for _ in 0..2 {
+                assert!(chat.chat.restart_turn(chat.stream));
+                for frame in &frames.frames {
+                    chat.push(format!("{frame}\n").as_bytes());
+                    chat.drain();
+                    assert!(chat.chat.rows_json().contains(r#""output":"one two""#), "what is known stays meanwhile");
+                }
+                assert_eq!(chat.chat.rows_json(), before);
+            }
+            push(&mut chat, &Frames { frames: Vec::new(), ..frames }.more("a", progress(" three")).frames);
+            assert!(chat.chat.rows_json().contains(r#""output":"one two three""#));
+        }
+    }
+}
+
+#[test]
 fn a_stream_that_has_ended_or_has_no_turns_does_not_repeat_one() {
     let mut chat = ChatRows::new(Options::default());
     let stream = chat.stream(Format::OpenAiChat);

@@ -50,6 +50,8 @@ struct Output {
     text: String,
     /// Bytes of it that were told.
     told: usize,
+    /// Where the next piece of it belongs: at the end, or in a repeat, where that has come to.
+    at: usize,
     /// It is what a terminal showed, and what else is said of it says the same.
     is_terminal: bool,
     /// Something was said of it.
@@ -154,10 +156,11 @@ impl Acp {
         sink: &mut dyn ChunkSink,
     ) -> Effect {
         let pass = self.pass;
-        if let Some(call) = self.calls.get_mut(key)
-            && std::mem::replace(&mut call.pass, pass) == pass
-        {
-            return Effect::None;
+        if let Some(call) = self.calls.get_mut(key) {
+            if std::mem::replace(&mut call.pass, pass) == pass {
+                return Effect::None;
+            }
+            call.output.at = 0;
         }
         let ended = self.end_message(session, RowState::Done, sink);
         let parent = self.parent_of(update).map(Box::from);
@@ -364,7 +367,7 @@ impl Call {
         if let Some(more) = meta.get("terminal_output_delta").get("data").str() {
             if !std::mem::replace(&mut self.output.is_terminal, true) {
                 self.output.text.clear();
-                self.output.told = 0;
+                (self.output.told, self.output.at) = (0, 0);
             }
             self.append_output(&more.text(), max, news);
         }
@@ -399,11 +402,20 @@ impl Call {
     }
 
     pub fn append_output(&mut self, more: &str, max: usize, news: &mut News) {
-        // The row says that it was cut.
-        if self.output.text.len() <= max {
-            self.output.text.push_str(more);
+        let output = &mut self.output;
+        let there = output.text.get(output.at..).unwrap_or_default();
+        let same = common_prefix(there, more);
+        if same < there.len() && same < more.len() {
+            // It is another than it was.
+            output.text.truncate(output.at + same);
+            output.told = output.told.min(output.text.len());
         }
-        (self.output.said, news.output) = (true, true);
+        // The row says that it was cut.
+        if same < more.len() && output.text.len() <= max {
+            output.text.push_str(more.get(same..).unwrap_or_default());
+        }
+        output.at = output.text.len().min(output.at + more.len());
+        (output.said, news.output) = (true, true);
     }
 
     fn set_output(&mut self, whole: &str, news: &mut News) {
@@ -411,6 +423,7 @@ impl Call {
         self.output.told = self.output.told.min(same);
         self.output.text.truncate(same);
         self.output.text.push_str(whole.get(same..).unwrap_or_default());
+        self.output.at = self.output.text.len();
         (self.output.said, news.output) = (true, true);
     }
 
