@@ -825,6 +825,25 @@ fn output_that_comes_piece_by_piece_comes_once_however_often_its_turn_does() {
 }
 
 #[test]
+fn an_end_that_comes_again_ends_nothing_that_began_after_it() {
+    for (end, data) in [("user-cancel", Value::Null), ("task-error", json!({"error": "e", "terminal": true}))] {
+        let frames = task().call("old", json!({"title": "old", "status": "in_progress"})).frame(end, "", data);
+        let frames = frames.user("again").call("a", json!({"title": "ls", "status": "in_progress"})).ask("q", which());
+        let mut chat = chat();
+        push(&mut chat, &frames.frames);
+        let before = chat.chat.rows_json();
+        for (times, again) in [(1, frames.frames.len()), (2, 5), (3, frames.frames.len())] {
+            assert!(chat.chat.restart_turn(chat.stream));
+            push(&mut chat, &frames.frames[..again]);
+            assert_eq!(chat.chat.rows_json(), before, "{end}, repeat {times}");
+        }
+        push(&mut chat, &Frames { frames: Vec::new(), ..frames }.ended().frames);
+        let rows: Vec<_> = chat.chat.rows().filter(|row| row.busy).collect();
+        assert!(rows.is_empty(), "the end of the task ends all: {rows:?}");
+    }
+}
+
+#[test]
 fn a_stream_that_has_ended_or_has_no_turns_does_not_repeat_one() {
     let mut chat = ChatRows::new(Options::default());
     let stream = chat.stream(Format::OpenAiChat);

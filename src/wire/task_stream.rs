@@ -141,6 +141,7 @@ impl TaskStream {
             }
             "task-ended" => {
                 self.turn = Turn::Over;
+                self.acp.catch_up();
                 self.acp.end_turn(TurnEnd::Failed, sink).and(tokens(data.get("usage"), sink))
             }
             "task-error" | "error" => {

@@ -215,8 +215,9 @@ impl Acp {
         block.facts.push((Fact::Work, word("subagent")));
         block.facts.extend(task.map(|task| (Fact::Title, word(&task))));
         block.tool = Some(ToolBlock { name, is_remote: true, ..ToolBlock::default() });
+        let pass = self.pass;
         let spawned = self.session(&id);
-        (spawned.parent, spawned.is_running) = (Some(key.as_str().into()), true);
+        (spawned.parent, spawned.running) = (Some(key.as_str().into()), Some(pass));
         ended.and(self.tell(&key, &block, sink))
     }
 
@@ -224,7 +225,8 @@ impl Acp {
         let Some(id) = said(update, &["subagentSessionId"]) else { return Effect::None };
         let key = self.key(0, 's', &id);
         let state = state_named(&text(update.get("state"))).unwrap_or(RowState::Running);
-        self.session(&id).is_running = state == RowState::Running;
+        let pass = self.pass;
+        self.session(&id).running = (state == RowState::Running).then_some(pass);
         let ended = match state {
             RowState::Running => Effect::None,
             _ => self.end_message(&id, RowState::Done, sink),
@@ -476,6 +478,18 @@ impl Call {
     pub fn end_question(&mut self, state: RowState, news: &mut News) {
         if self.state == RowState::Pending || self.state == RowState::Running {
             (self.state, news.state) = (state, true);
+        }
+    }
+
+    /// In which pass it was told of last.
+    pub fn pass(&self) -> u32 {
+        self.pass
+    }
+
+    /// What is told of it from now on goes on from what is known.
+    pub fn catch_up(&mut self, pass: u32) {
+        if std::mem::replace(&mut self.pass, pass) != pass {
+            self.output.at = self.output.text.len();
         }
     }
 
