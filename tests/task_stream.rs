@@ -844,6 +844,34 @@ fn an_end_that_comes_again_ends_nothing_that_began_after_it() {
 }
 
 #[test]
+fn an_answer_to_what_asks_nothing_changes_nothing() {
+    let known = task().call("a", json!({"title": "ls", "rawInput": {"path": "."}, "status": "in_progress"}));
+    let mut before = chat();
+    push(&mut before, &known.frames);
+    let mut chat = chat();
+    push(&mut chat, &known.reply("a", json!({"Which way?": "left"})).frames);
+    assert_eq!(chat.chat.rows_json(), before.chat.rows_json());
+}
+
+#[test]
+fn an_answer_that_comes_before_its_question_is_kept_whatever_asks_it() {
+    let input = json!({"questions": which()});
+    let call = json!({"title": "AskUserQuestion", "rawInput": input, "status": "in_progress"});
+    let answer = json!({"Which way?": "left"});
+    for frames in [
+        task().reply("q", answer.clone()).ask("q", which()),
+        task().reply("q", answer.clone()).call("q", call.clone()),
+        task().call("q", json!({"title": "AskUserQuestion"})).reply("q", answer).more("q", call),
+    ] {
+        let mut chat = chat();
+        push(&mut chat, &frames.frames);
+        let row = chat.chat.rows().last().unwrap();
+        assert_eq!((row.kind.name(), row.state), ("question", RowState::Done), "{}", chat.lines());
+        assert!(chat.chat.rows_json().contains(r#""answer":"left""#), "{}", chat.chat.rows_json());
+    }
+}
+
+#[test]
 fn a_stream_that_has_ended_or_has_no_turns_does_not_repeat_one() {
     let mut chat = ChatRows::new(Options::default());
     let stream = chat.stream(Format::OpenAiChat);

@@ -128,6 +128,11 @@ impl Acp {
             news.state |= std::mem::replace(&mut call.state, RowState::Done) != RowState::Done;
         }
         call.note_question(update, &mut news);
+        if call.is_question()
+            && let Some(place) = self.early.iter().position(|early| early.is_for(&key))
+        {
+            self.early.swap_remove(place).apply(call, &mut news);
+        }
         let state = call.state;
         let ended = call.is_over();
         if known && call.state != RowState::Pending && call.permission.is_some() && news.state {
