@@ -872,6 +872,16 @@ fn an_answer_that_comes_before_its_question_is_kept_whatever_asks_it() {
 }
 
 #[test]
+fn blank_text_that_a_cut_left_waiting_is_not_doubled() {
+    let blank = task().text(" ");
+    let mut chat = chat();
+    push(&mut chat, &blank.frames);
+    assert!(chat.chat.restart_turn(chat.stream));
+    push(&mut chat, &blank.text("a").frames);
+    assert_eq!(chat.lines(), "user done \"go\"\ntext streaming \" a\"");
+}
+
+#[test]
 fn a_stream_that_has_ended_or_has_no_turns_does_not_repeat_one() {
     let mut chat = ChatRows::new(Options::default());
     let stream = chat.stream(Format::OpenAiChat);

@@ -764,7 +764,10 @@ impl Acp {
         self.places = places;
         self.pass += 1;
         (self.retry, self.compaction) = (None, None);
-        self.sessions.iter_mut().for_each(|session| session.last = None);
+        for session in self.sessions.iter_mut() {
+            session.last = None;
+            session.blank.clear();
+        }
     }
 }
 
