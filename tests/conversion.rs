@@ -179,6 +179,34 @@ fn a_turn_that_comes_again_is_not_written_again() {
     }
 }
 
+#[test]
+fn blank_text_that_a_cut_left_waiting_adds_no_tail() {
+    let frames = [
+        event(json!({"type": "agent_message_chunk", "text": "<think>"})),
+        event(json!({"sessionUpdate": "tool_call", "toolCallId": "a", "title": "ls", "status": "completed"})),
+        event(json!({"type": "agent_message_chunk", "text": " "})),
+    ];
+    let mut conversion = plain();
+    frames.iter().for_each(|frame| conversion.push_message(frame));
+    assert_eq!(said(&mut conversion).len(), 2);
+    assert!(conversion.restart_turn());
+    frames.iter().for_each(|frame| conversion.push_message(frame));
+    assert_eq!(said(&mut conversion), [] as [Value; 0]);
+}
+
+#[test]
+fn a_newer_turn_after_an_attach_is_written_whole() {
+    let user = |text: &str| json!({"type": "user-input", "data": json!(text).to_string()}).to_string();
+    let mut conversion = plain();
+    conversion.push_message(&user("a"));
+    conversion.push_message(&event(json!({"type": "agent_message_chunk", "text": "hello"})));
+    assert!(conversion.restart_turn());
+    conversion.take();
+    conversion.push_message(&user("b"));
+    conversion.push_message(&event(json!({"type": "agent_message_chunk", "text": "worlds apart"})));
+    assert_eq!(said(&mut conversion), [stop(), delta(json!({"content": "worlds apart"}))]);
+}
+
 // --- The modern style ---------------------------------------------------------------------------------------------
 
 /// Kind, text or arguments, and name of each row that a reader of the answer cares for.

@@ -765,6 +765,123 @@ fn an_ended_turn_that_is_attached_to_again_stays_as_it_was() {
 }
 
 #[test]
+fn a_newer_turn_after_an_attach_stands_below_the_one_that_is_known() {
+    let later =
+        |text: &str| Frames { time: 1_000, ..Frames::default() }.user(text).started().text("world").ended().frames;
+    for (next, ends) in [("b", false), ("b", true), ("go", false), ("go", true)] {
+        let known = task().text("hello").call("t", json!({"title": "ls", "status": "in_progress"}));
+        let known = if ends { known.ended() } else { known };
+        let mut chat = chat();
+        push(&mut chat, &known.frames);
+        // Twice: a line may be cut before anything has come.
+        assert!(chat.chat.restart_turn(chat.stream) && chat.chat.restart_turn(chat.stream));
+        push(&mut chat, &later(next));
+        let call = if ends { "failed" } else { "interrupted" };
+        let expected = format!(
+            "user done \"go\"\ntext done \"hello\"\ntool {call} ?#t() title \"ls\"\nuser done \"{next}\"\ntext done \"world\""
+        );
+        assert_eq!(chat.lines(), expected);
+        assert!(chat.chat.restart_turn(chat.stream));
+        push(&mut chat, &later(next));
+        assert_eq!(chat.lines(), expected, "the newer one is the latest now");
+    }
+}
+
+#[test]
+fn text_that_a_newer_turn_has_left_behind_is_interrupted_and_whole() {
+    let mut chat = chat();
+    push(&mut chat, &task().text("hello").frames);
+    assert!(chat.chat.restart_turn(chat.stream));
+    push(&mut chat, &Frames { time: 1_000, ..Frames::default() }.user("b").frames);
+    assert_eq!(chat.lines(), "user done \"go\"\ntext interrupted \"hello\"\nuser done \"b\"");
+}
+
+#[test]
+fn output_that_comes_piece_by_piece_comes_once_however_often_its_turn_does() {
+    let terminal = |text: &str| json!({"_meta": {"terminal_output_delta": {"data": text}}});
+    let progress = |text: &str| json!({"progress": {"kind": "output", "text": text}});
+    for pieces in [[terminal("one"), terminal(" two")], [progress("one"), progress(" two")]] {
+        for ends in [false, true] {
+            let frames =
+                task().call("a", json!({"title": "ls"})).more("a", pieces[0].clone()).more("a", pieces[1].clone());
+            let frames = if ends { frames.more("a", json!({"status": "completed"})) } else { frames };
+            let mut chat = chat();
+            push(&mut chat, &frames.frames);
+            let before = chat.chat.rows_json();
+            assert!(before.contains(r#""output":"one two""#), "{before}");
+            for _ in 0..2 {
+                assert!(chat.chat.restart_turn(chat.stream));
+                for frame in &frames.frames {
+                    chat.push(format!("{frame}\n").as_bytes());
+                    chat.drain();
+                    assert!(chat.chat.rows_json().contains(r#""output":"one two""#), "what is known stays meanwhile");
+                }
+                assert_eq!(chat.chat.rows_json(), before);
+            }
+            push(&mut chat, &Frames { frames: Vec::new(), ..frames }.more("a", progress(" three")).frames);
+            assert!(chat.chat.rows_json().contains(r#""output":"one two three""#));
+        }
+    }
+}
+
+#[test]
+fn an_end_that_comes_again_ends_nothing_that_began_after_it() {
+    for (end, data) in [("user-cancel", Value::Null), ("task-error", json!({"error": "e", "terminal": true}))] {
+        let frames = task().call("old", json!({"title": "old", "status": "in_progress"})).frame(end, "", data);
+        let frames = frames.user("again").call("a", json!({"title": "ls", "status": "in_progress"})).ask("q", which());
+        let mut chat = chat();
+        push(&mut chat, &frames.frames);
+        let before = chat.chat.rows_json();
+        for (times, again) in [(1, frames.frames.len()), (2, 5), (3, frames.frames.len())] {
+            assert!(chat.chat.restart_turn(chat.stream));
+            push(&mut chat, &frames.frames[..again]);
+            assert_eq!(chat.chat.rows_json(), before, "{end}, repeat {times}");
+        }
+        push(&mut chat, &Frames { frames: Vec::new(), ..frames }.ended().frames);
+        let rows: Vec<_> = chat.chat.rows().filter(|row| row.busy).collect();
+        assert!(rows.is_empty(), "the end of the task ends all: {rows:?}");
+    }
+}
+
+#[test]
+fn an_answer_to_what_asks_nothing_changes_nothing() {
+    let known = task().call("a", json!({"title": "ls", "rawInput": {"path": "."}, "status": "in_progress"}));
+    let mut before = chat();
+    push(&mut before, &known.frames);
+    let mut chat = chat();
+    push(&mut chat, &known.reply("a", json!({"Which way?": "left"})).frames);
+    assert_eq!(chat.chat.rows_json(), before.chat.rows_json());
+}
+
+#[test]
+fn an_answer_that_comes_before_its_question_is_kept_whatever_asks_it() {
+    let input = json!({"questions": which()});
+    let call = json!({"title": "AskUserQuestion", "rawInput": input, "status": "in_progress"});
+    let answer = json!({"Which way?": "left"});
+    for frames in [
+        task().reply("q", answer.clone()).ask("q", which()),
+        task().reply("q", answer.clone()).call("q", call.clone()),
+        task().call("q", json!({"title": "AskUserQuestion"})).reply("q", answer).more("q", call),
+    ] {
+        let mut chat = chat();
+        push(&mut chat, &frames.frames);
+        let row = chat.chat.rows().last().unwrap();
+        assert_eq!((row.kind.name(), row.state), ("question", RowState::Done), "{}", chat.lines());
+        assert!(chat.chat.rows_json().contains(r#""answer":"left""#), "{}", chat.chat.rows_json());
+    }
+}
+
+#[test]
+fn blank_text_that_a_cut_left_waiting_is_not_doubled() {
+    let blank = task().text(" ");
+    let mut chat = chat();
+    push(&mut chat, &blank.frames);
+    assert!(chat.chat.restart_turn(chat.stream));
+    push(&mut chat, &blank.text("a").frames);
+    assert_eq!(chat.lines(), "user done \"go\"\ntext streaming \" a\"");
+}
+
+#[test]
 fn a_stream_that_has_ended_or_has_no_turns_does_not_repeat_one() {
     let mut chat = ChatRows::new(Options::default());
     let stream = chat.stream(Format::OpenAiChat);

@@ -18,8 +18,14 @@ pub(super) struct TaskStream {
     acp: Acp,
     seen: SeenFrames,
     turn: Turn,
+    /// The line was attached again, and which turn comes has not shown yet.
+    attached: bool,
     /// The places before the latest turn.
     start: Places,
+    /// What the user said first in it.
+    input: Option<Box<str>>,
+    /// The time of the newest frame of a turn, in ns.
+    newest: u64,
     /// The time of the oldest frame, in ns.
     oldest: u64,
     /// A page of the history was read: it says where the next begins.
@@ -47,7 +53,10 @@ impl TaskStream {
             acp: Acp::new(limits),
             seen: SeenFrames::new(SEEN_FRAMES),
             turn: Turn::Over,
+            attached: false,
             start: Places::default(),
+            input: None,
+            newest: 0,
             oldest: u64::MAX,
             paged: false,
             data: Tape::with_caps(limits.nesting, limits.record_values),
@@ -67,14 +76,57 @@ impl TaskStream {
     /// A frame whose data are decoded. `text`: the data as they stand, where they are no JSON.
     fn decoded(&mut self, frame: Value<'_>, data: Value<'_>, text: &str, sink: &mut dyn ChunkSink) -> Read {
         let kind = said(frame, &["type", "event"])?;
-        Some(Ok(match &*kind {
-            "user-input" => {
+        let words = if kind == "user-input" { Some(words(data, text)) } else { None };
+        let left =
+            if is_beside_turns(&kind) { Effect::None } else { self.place_turn(frame, &kind, words.as_deref(), sink) };
+        let read = match words {
+            Some(words) => {
                 let opened = if self.turn == Turn::Over { self.open_turn(sink) } else { Effect::None };
                 if self.turn != Turn::Started {
                     self.turn = Turn::Opened;
+                    self.input.get_or_insert_with(|| (&*words).into());
                 }
-                opened.and(self.user_input(data, text, sink))
+                Some(Ok(opened.and(self.user_input(data, &words, sink))))
             }
+            None => self.turn_frame(frame, &kind, data, text, sink),
+        };
+        read.map(|read| read.map(|effect| left.and(effect)))
+    }
+
+    /// Which turn a frame is of, where the line was attached again: the server repeats its latest one, which need not
+    /// be the one that is known here.
+    fn place_turn(&mut self, frame: Value<'_>, kind: &str, words: Option<&str>, sink: &mut dyn ChunkSink) -> Effect {
+        let time = time(frame).unwrap_or_default();
+        let is_later = time > self.newest && self.newest > 0;
+        self.newest = self.newest.max(time);
+        if !std::mem::take(&mut self.attached) {
+            return Effect::None;
+        }
+        let is_other = match (words, self.input.as_deref()) {
+            (Some(words), Some(known)) if words != known => true,
+            // The echo of an input may bear another time than what is kept of it.
+            (Some(_), _) => is_later && self.turn != Turn::Opened,
+            (None, _) => is_later && self.turn == Turn::Over && kind == "task-started",
+        };
+        if !is_other {
+            self.acp.restart_turn(self.start);
+            self.turn = Turn::Repeated;
+            return Effect::None;
+        }
+        let goes_on = std::mem::replace(&mut self.turn, Turn::Over) != Turn::Over;
+        if goes_on { self.acp.leave_turn(sink) } else { Effect::None }
+    }
+
+    /// A frame that is not what the user said.
+    fn turn_frame(
+        &mut self,
+        frame: Value<'_>,
+        kind: &str,
+        data: Value<'_>,
+        text: &str,
+        sink: &mut dyn ChunkSink,
+    ) -> Read {
+        Some(Ok(match kind {
             "user-cancel" => {
                 let ended = self.acp.end_turn(TurnEnd::Cancelled, sink);
                 ended.and(self.notice("task.cancelled", sink))
@@ -89,6 +141,7 @@ impl TaskStream {
             }
             "task-ended" => {
                 self.turn = Turn::Over;
+                self.acp.catch_up();
                 self.acp.end_turn(TurnEnd::Failed, sink).and(tokens(data.get("usage"), sink))
             }
             "task-error" | "error" => {
@@ -141,6 +194,7 @@ impl TaskStream {
 
     fn open_turn(&mut self, sink: &mut dyn ChunkSink) -> Effect {
         self.start = self.acp.places();
+        self.input = None;
         sink.chunk(Chunk::TurnStart)
     }
 
@@ -148,17 +202,8 @@ impl TaskStream {
         self.acp.aside("", RowKind::Notice, RowState::Done, vec![(Fact::Message, message(key, &[]))], "", sink)
     }
 
-    /// What the user said: an object with the words in base64, or the words as they are.
-    fn user_input(&mut self, data: Value<'_>, plain: &str, sink: &mut dyn ChunkSink) -> Effect {
-        let content = data.get("content").str().map(JsonStr::text);
-        let is_plain = said(data, &["encoding"]).is_some_and(|encoding| encoding == "plaintext");
-        let words = match (&content, data.str()) {
-            (Some(content), _) if is_plain => content.clone(),
-            (Some(content), _) => decode_text(content).map_or_else(|| content.clone(), Cow::Owned),
-            (None, Some(text)) => text.text(),
-            (None, None) if data.is_object() => Cow::Borrowed(""),
-            (None, None) => Cow::Borrowed(plain),
-        };
+    /// What the user said, with what was sent along.
+    fn user_input(&mut self, data: Value<'_>, words: &str, sink: &mut dyn ChunkSink) -> Effect {
         let files: Vec<(Fact, Raw)> = data
             .get("attachments")
             .items()
@@ -167,7 +212,7 @@ impl TaskStream {
                 Some((Fact::Files, list_of_one(&[("url", &url), ("name", &name)])))
             })
             .collect();
-        self.acp.user("", &words, &files, sink)
+        self.acp.user("", words, &files, sink)
     }
 }
 
@@ -193,8 +238,7 @@ impl RecordDecoder for TaskStream {
 
     fn restart_turn(&mut self) -> bool {
         self.seen = SeenFrames::new(SEEN_FRAMES);
-        self.acp.restart_turn(self.start);
-        self.turn = Turn::Repeated;
+        self.attached = true;
         true
     }
 
@@ -214,7 +258,8 @@ impl RecordDecoder for TaskStream {
         frames.sort_by_key(|(time, _)| *time);
         let Some((oldest, _)) = frames.first().copied() else { return outcome(Some(Ok(shown))) };
         self.oldest = oldest;
-        let present = (self.acp.begin_page(), self.turn, self.start);
+        let input = self.input.take();
+        let present = (self.acp.begin_page(), self.turn, self.start, std::mem::take(&mut self.attached));
         let (mut effect, mut unread) = (shown, false);
         for (_, frame) in &frames {
             match self.frame(*frame, &mut Past(sink)) {
@@ -224,11 +269,32 @@ impl RecordDecoder for TaskStream {
             }
         }
         effect = effect.and(self.acp.end_turn(TurnEnd::Failed, &mut Past(sink)));
-        let (acp, turn, start) = present;
+        let (acp, turn, start, attached) = present;
         self.acp.end_page(acp);
-        (self.turn, self.start) = (turn, start);
+        (self.turn, self.start, self.input, self.attached) = (turn, start, input, attached);
         if unread { Outcome::Faulted("data") } else { outcome(Some(Ok(effect))) }
     }
+}
+
+/// The words that the user said: in base64 in an object, or as they are. `plain`: the data, where they are no JSON.
+fn words<'a>(data: Value<'a>, plain: &'a str) -> Cow<'a, str> {
+    let content = data.get("content").str().map(JsonStr::text);
+    let is_plain = said(data, &["encoding"]).is_some_and(|encoding| encoding == "plaintext");
+    match (content, data.str()) {
+        (Some(content), _) if is_plain => content,
+        (Some(content), _) => decode_text(&content).map_or(content, Cow::Owned),
+        (None, Some(text)) => text.text(),
+        (None, None) if data.is_object() => Cow::Borrowed(""),
+        (None, None) => Cow::Borrowed(plain),
+    }
+}
+
+/// Whether frames of this kind are of no turn.
+fn is_beside_turns(kind: &str) -> bool {
+    matches!(
+        kind,
+        "cursor" | "ping" | "file-change" | "permission-resp" | "auto-approve" | "disable-auto-approve" | "user-stop"
+    )
 }
 
 /// Shows where the page before begins, and whether there is one.

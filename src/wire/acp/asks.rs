@@ -68,7 +68,12 @@ pub(super) struct Early {
 const EARLY: usize = 100;
 
 impl Early {
-    fn apply(&self, call: &mut Call, news: &mut News) {
+    /// Whether it answers what the call of this key asks.
+    pub fn is_for(&self, key: &str) -> bool {
+        self.key == key
+    }
+
+    pub fn apply(&self, call: &mut Call, news: &mut News) {
         let mut tape = Tape::default();
         if let Ok(answers) = tape.read(&self.answers) {
             news.work += call.question(news).answer(answers.root());
@@ -446,7 +451,7 @@ impl Acp {
                 // One question, as it stands.
                 None => question.ask_one(&id, source, multiple),
             };
-            if let Some(place) = self.early.iter().position(|early| early.key == key) {
+            if let Some(place) = self.early.iter().position(|early| early.is_for(&key)) {
                 self.early.swap_remove(place).apply(call, &mut news);
             }
         }
@@ -462,7 +467,9 @@ impl Acp {
         let answers = text(data.get("answers_json")).into_owned();
         let early = Early { key, answers, cancelled: data.get("cancelled").bool() == Some(true) };
         let mut news = News::default();
-        match self.calls.get_mut(&early.key) {
+        // What is no question now may turn out to be one.
+        self.early.retain(|known| known.key != early.key);
+        match self.calls.get_mut(&early.key).filter(|call| call.is_question()) {
             Some(call) => early.apply(call, &mut news),
             None if self.early.len() < EARLY => {
                 self.early.push(early);

@@ -50,6 +50,8 @@ struct Output {
     text: String,
     /// Bytes of it that were told.
     told: usize,
+    /// Where the next piece of it belongs: at the end, or in a repeat, where that has come to.
+    at: usize,
     /// It is what a terminal showed, and what else is said of it says the same.
     is_terminal: bool,
     /// Something was said of it.
@@ -128,6 +130,11 @@ impl Acp {
             news.state |= std::mem::replace(&mut call.state, RowState::Done) != RowState::Done;
         }
         call.note_question(update, &mut news);
+        if call.is_question()
+            && let Some(place) = self.early.iter().position(|early| early.is_for(&key))
+        {
+            self.early.swap_remove(place).apply(call, &mut news);
+        }
         let state = call.state;
         let ended = call.is_over();
         if known && call.state != RowState::Pending && call.permission.is_some() && news.state {
@@ -156,10 +163,11 @@ impl Acp {
         sink: &mut dyn ChunkSink,
     ) -> Effect {
         let pass = self.pass;
-        if let Some(call) = self.calls.get_mut(key)
-            && std::mem::replace(&mut call.pass, pass) == pass
-        {
-            return Effect::None;
+        if let Some(call) = self.calls.get_mut(key) {
+            if std::mem::replace(&mut call.pass, pass) == pass {
+                return Effect::None;
+            }
+            call.output.at = 0;
         }
         let ended = self.end_message(session, RowState::Done, sink);
         let parent = self.parent_of(update).map(Box::from);
@@ -215,8 +223,9 @@ impl Acp {
         block.facts.push((Fact::Work, word("subagent")));
         block.facts.extend(task.map(|task| (Fact::Title, word(&task))));
         block.tool = Some(ToolBlock { name, is_remote: true, ..ToolBlock::default() });
+        let pass = self.pass;
         let spawned = self.session(&id);
-        (spawned.parent, spawned.is_running) = (Some(key.as_str().into()), true);
+        (spawned.parent, spawned.running) = (Some(key.as_str().into()), Some(pass));
         ended.and(self.tell(&key, &block, sink))
     }
 
@@ -224,7 +233,8 @@ impl Acp {
         let Some(id) = said(update, &["subagentSessionId"]) else { return Effect::None };
         let key = self.key(0, 's', &id);
         let state = state_named(&text(update.get("state"))).unwrap_or(RowState::Running);
-        self.session(&id).is_running = state == RowState::Running;
+        let pass = self.pass;
+        self.session(&id).running = (state == RowState::Running).then_some(pass);
         let ended = match state {
             RowState::Running => Effect::None,
             _ => self.end_message(&id, RowState::Done, sink),
@@ -367,7 +377,7 @@ impl Call {
         if let Some(more) = meta.get("terminal_output_delta").get("data").str() {
             if !std::mem::replace(&mut self.output.is_terminal, true) {
                 self.output.text.clear();
-                self.output.told = 0;
+                (self.output.told, self.output.at) = (0, 0);
             }
             self.append_output(&more.text(), max, news);
         }
@@ -402,11 +412,20 @@ impl Call {
     }
 
     pub fn append_output(&mut self, more: &str, max: usize, news: &mut News) {
-        // The row says that it was cut.
-        if self.output.text.len() <= max {
-            self.output.text.push_str(more);
+        let output = &mut self.output;
+        let there = output.text.get(output.at..).unwrap_or_default();
+        let same = common_prefix(there, more);
+        if same < there.len() && same < more.len() {
+            // It is another than it was.
+            output.text.truncate(output.at + same);
+            output.told = output.told.min(output.text.len());
         }
-        (self.output.said, news.output) = (true, true);
+        // The row says that it was cut.
+        if same < more.len() && output.text.len() <= max {
+            output.text.push_str(more.get(same..).unwrap_or_default());
+        }
+        output.at = output.text.len().min(output.at + more.len());
+        (output.said, news.output) = (true, true);
     }
 
     fn set_output(&mut self, whole: &str, news: &mut News) {
@@ -414,6 +433,7 @@ impl Call {
         self.output.told = self.output.told.min(same);
         self.output.text.truncate(same);
         self.output.text.push_str(whole.get(same..).unwrap_or_default());
+        self.output.at = self.output.text.len();
         (self.output.said, news.output) = (true, true);
     }
 
@@ -466,6 +486,18 @@ impl Call {
     pub fn end_question(&mut self, state: RowState, news: &mut News) {
         if self.state == RowState::Pending || self.state == RowState::Running {
             (self.state, news.state) = (state, true);
+        }
+    }
+
+    /// In which pass it was told of last.
+    pub fn pass(&self) -> u32 {
+        self.pass
+    }
+
+    /// What is told of it from now on goes on from what is known.
+    pub fn catch_up(&mut self, pass: u32) {
+        if std::mem::replace(&mut self.pass, pass) != pass {
+            self.output.at = self.output.text.len();
         }
     }
 

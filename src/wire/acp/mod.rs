@@ -94,8 +94,8 @@ struct Session {
     number: usize,
     /// The key of the block inside which its rows are drawn.
     parent: Option<Box<str>>,
-    /// That block is the row of the session itself, and goes on.
-    is_running: bool,
+    /// That block is the row of the session itself, and goes on: in which pass it was told of last.
+    running: Option<u32>,
     /// The message that goes on.
     last: Option<Last>,
     /// Blank text that no message has begun with yet, and of what kind.
@@ -320,7 +320,7 @@ impl Acp {
             id: id.into(),
             number,
             parent: None,
-            is_running: false,
+            running: None,
             last: None,
             blank: String::new(),
             blank_kind: RowKind::Text,
@@ -634,9 +634,13 @@ impl Acp {
         let said = if end == TurnEnd::Cancelled { RowState::Cancelled } else { RowState::Done };
         let mut effect = self.end_messages(said, sink).and(self.end_retry(RowState::Cancelled, sink));
         effect = effect.and(self.expire(sink));
+        let pass = self.pass;
         for key in std::mem::take(&mut self.open) {
-            if let Some(call) = self.calls.get_mut(&key) {
-                effect = effect.and(call.end(end.of_calls(), sink));
+            match self.calls.get_mut(&key) {
+                // A repeat has not come to it: it began after what ends now.
+                Some(call) if call.pass() != pass => self.open.push(key),
+                Some(call) => effect = effect.and(call.end(end.of_calls(), sink)),
+                None => {}
             }
         }
         if let Some(last) = self.compaction.as_mut().filter(|last| last.state == RowState::Running) {
@@ -648,11 +652,38 @@ impl Acp {
             let Some(session) = self.sessions.get_mut(&id) else { continue };
             session.lives = false;
             session.prompted.clear();
-            if let Some(key) = session.parent.as_deref().filter(|_| std::mem::take(&mut session.is_running)) {
+            let ends = session.running.take_if(|told| *told == pass).is_some();
+            if let Some(key) = session.parent.as_deref().filter(|_| ends) {
                 effect = effect.and(sink.chunk(Chunk::BlockState { key, state: end.of_calls() }));
             }
         }
         effect.and(self.set_at_work(false, sink)).and(sink.chunk(Chunk::TurnEnd))
+    }
+
+    /// All that goes on was told of in this pass, or never will be.
+    pub fn catch_up(&mut self) {
+        let pass = self.pass;
+        for key in &self.open {
+            if let Some(call) = self.calls.get_mut(key) {
+                call.catch_up(pass);
+            }
+        }
+        for session in self.sessions.iter_mut() {
+            session.running = session.running.map(|_| pass);
+        }
+    }
+
+    /// A later turn has begun before this one was seen to end. What was told of it stays as it is.
+    pub fn leave_turn(&mut self, sink: &mut dyn ChunkSink) -> Effect {
+        let mut effect = Effect::None;
+        for session in self.sessions.iter_mut() {
+            if let Some(last) = session.last.take() {
+                // Its text is not said to be whole.
+                effect = effect.and(sink.chunk(Chunk::BlockState { key: &last.key, state: RowState::Interrupted }));
+            }
+        }
+        self.catch_up();
+        effect.and(self.end_turn(TurnEnd::Done, sink))
     }
 
     /// Nothing more comes, and nothing can be sent: nobody is asked any more.
@@ -763,7 +794,10 @@ impl Acp {
         self.places = places;
         self.pass += 1;
         (self.retry, self.compaction) = (None, None);
-        self.sessions.iter_mut().for_each(|session| session.last = None);
+        for session in self.sessions.iter_mut() {
+            session.last = None;
+            session.blank.clear();
+        }
     }
 }
 
