@@ -243,7 +243,7 @@ impl Facts {
     }
 
     /// Whether it asks something that has no answer.
-    fn is_open(&self, fact: Fact) -> bool {
+    pub(crate) fn is_open(&self, fact: Fact) -> bool {
         self.known.iter().any(|known| known.fact == fact && known.is_open)
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use chatrows::{ChatRows, Format, Limits, Options, RowOp, RowState, ToolRef};
+use chatrows::{AcpAnswer, ChatRows, Format, Limits, Options, RowOp, RowState, ToolRef};
 use serde_json::{Value, json};
 use support::{Chat, Cuts, Random, chat_of, unindent, without_ids};
 
@@ -687,4 +687,34 @@ fn many_turns() {
     };
     let (chat, _) = told(&[], (0..FEWER).flat_map(turn));
     assert_eq!(chat.rows().filter(|row| row.state == RowState::Interrupted).count(), FEWER);
+}
+
+/// An agent's request is answered once, and not after its time.
+#[test]
+fn what_is_answered_or_expired_takes_no_answer() {
+    let values = json!({"properties": {"a": {"type": "string"}}});
+    let leave = json!({"sessionId": "s", "toolCall": {"toolCallId": "t"}, "options": [{"optionId": "y"}]});
+    let requests = [
+        ("session/request_permission", leave, AcpAnswer::Option("y")),
+        ("elicitation/create", json!({"sessionId": "s", "requestedSchema": values}), AcpAnswer::Values(r#"{"a":"x"}"#)),
+        ("elicitation/create", json!({"sessionId": "s", "message": "m"}), AcpAnswer::Option("accept")),
+    ];
+    for (method, params, accept) in requests {
+        let all = [accept, AcpAnswer::Decline, AcpAnswer::Cancel];
+        let prompt = json!({"id": 8, "method": "session/prompt", "params": {"sessionId": "s", "prompt": []}});
+        let ask = json!({"id": 9, "method": method, "params": params});
+        let asked = || told(&[prompt.clone(), ask.clone()], std::iter::empty()).0;
+        let takes = |chat: &ChatRows| {
+            let row = chat.rows().next().unwrap().id;
+            all.map(|answer| chat.acp_reply(row, answer))
+        };
+        for answer in takes(&asked()).into_iter().flatten() {
+            let answer: Value = serde_json::from_str(&answer).unwrap();
+            let (chat, _) = told(&[prompt.clone(), ask.clone(), answer.clone()], std::iter::empty());
+            assert_eq!(takes(&chat), [None, None, None], "{answer}");
+        }
+        let end = json!({"id": 8, "result": {"stopReason": "end_turn"}});
+        let (chat, _) = told(&[prompt.clone(), ask.clone(), end], std::iter::empty());
+        assert_eq!(takes(&chat), [None, None, None], "{method}");
+    }
 }

@@ -324,3 +324,21 @@ fn caps_hold_for_what_is_restored() {
     let huge = json!({"chatrows": 1, "ids": u64::MAX, "rows": []});
     ChatRows::restore(&huge.to_string(), Options::default()).unwrap();
 }
+
+#[test]
+fn arguments_that_a_cap_cut_come_back_as_they_were_shown() {
+    for input in ["12345678901", r#"{"abcd":1234}"#, "[1,2345678901]", r#"["0123456789"]"#, "[true,false]"] {
+        let options = || Options { limits: Limits { tool_input_bytes: 10, ..Limits::default() }, ..Options::default() };
+        let mut chat = ChatRows::new(options());
+        let stream = chat.stream(Format::Acp);
+        let update = format!(
+            r#"{{"sessionUpdate":"tool_call","toolCallId":"t","title":"x","status":"completed","rawInput":{input}}}"#
+        );
+        chat.push_message(
+            stream,
+            &format!(r#"{{"method":"session/update","params":{{"sessionId":"s","update":{update}}}}}"#),
+        );
+        let again = ChatRows::restore(&chat.snapshot_json(), options()).unwrap();
+        assert_eq!(again.rows_json(), chat.rows_json(), "{input}");
+    }
+}

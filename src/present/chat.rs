@@ -825,7 +825,8 @@ impl ChatRows {
     }
 
     /// What to send to the agent as the answer to what a row of an `acp` stream asks, as JSON text: a request for leave, or
-    /// for values. Push it to the stream too, and the row knows. None where the row asks nothing that this answers.
+    /// for values. Push it to the stream too, and the row knows. None where the row asks nothing that this answers, and
+    /// where it is answered or asks no more.
     ///
     /// ```
     /// # use chatrows::{AcpAnswer, ChatRows, Format, Options, RowState};
@@ -836,10 +837,20 @@ impl ChatRows {
     /// let answer = chat.acp_reply(row, AcpAnswer::Option("y")).unwrap();
     /// assert_eq!(answer, r#"{"jsonrpc":"2.0","id":5,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}"#);
     /// chat.push_message(stream, &answer);
+    /// assert_eq!(chat.acp_reply(row, AcpAnswer::Option("y")), None);
     /// ```
     #[cfg(feature = "acp")]
     pub fn acp_reply(&self, row: RowId, answer: AcpAnswer<'_>) -> Option<String> {
-        let facts = &self.rows.get(row)?.facts;
+        let row = self.rows.get(row)?;
+        let facts = &row.facts;
+        // A call that goes on or was cancelled may still ask for leave: what waits is to be answered.
+        let asks = match row.kind {
+            RowKind::Tool if facts.raw(Fact::Permission).is_some() => facts.is_open(Fact::Permission),
+            _ => row.state == RowState::Pending,
+        };
+        if !asks {
+            return None;
+        }
         acp_reply(facts.get(Fact::Permission), facts.get(Fact::Question), answer)
     }
 

@@ -150,7 +150,12 @@ fn read_tool(saved: Value<'_>, limits: &Limits) -> Tool {
     if let CallReader::Tagged(call) = &mut reader {
         call.closed = done;
     }
+    let read = tool.spans.len();
     let well_formed = reader.finish(&tool.input, &mut tool.spans);
+    if !done {
+        // A number that a cap cut has no end, and was not shown.
+        tool.spans.truncate(read.max(saved.get("fields").items().count()));
+    }
     tool.fields_truncated = reader.preview_truncated();
     tool.input_done = well_formed && done;
     tool
