@@ -882,6 +882,34 @@ fn blank_text_that_a_cut_left_waiting_is_not_doubled() {
 }
 
 #[test]
+fn a_request_for_leave_that_comes_again_leaves_its_row_as_it_was() {
+    let ask = |frames: Frames, id: &str, call: &str| {
+        frames.frame("permission-req", "", json!({"id": id, "title": "May I?", "tool_call_id": call}))
+    };
+    let approved =
+        |frames: Frames, id: &str| frames.frame("permission-resolved", "", json!({"id": id, "outcome": "approved"}));
+    let call = || task().call("a", json!({"title": "ls", "status": "pending"}));
+    for frames in [
+        ask(call(), "p", "a").more("a", json!({"status": "completed"})),
+        ask(task(), "p", "a").call("a", json!({"title": "ls"})),
+        approved(ask(task(), "p", ""), "p").ended(),
+        approved(ask(call(), "p", "a"), "p").more("a", json!({"status": "completed"})).ended(),
+        ask(task().frame("user-cancel", "", Value::Null).user("again"), "p", ""),
+    ] {
+        let frames = frames.frames;
+        let mut whole = chat();
+        push(&mut whole, &frames);
+        for cut in 2..=frames.len() {
+            let mut chat = chat();
+            push(&mut chat, &frames[..cut]);
+            assert!(chat.chat.restart_turn(chat.stream));
+            push(&mut chat, &frames);
+            assert_eq!(rows_of(&chat), rows_of(&whole), "cut at {cut}");
+        }
+    }
+}
+
+#[test]
 fn a_stream_that_has_ended_or_has_no_turns_does_not_repeat_one() {
     let mut chat = ChatRows::new(Options::default());
     let stream = chat.stream(Format::OpenAiChat);

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::calls::{Call, News, call_id};
-use super::{Acp, text};
+use super::{Acp, Known, text};
 use crate::chunk::{Chunk, ChunkSink, Effect};
 use crate::json::{JsonStr, JsonWriter, Raw, Tape, Value};
 use crate::row::{Fact, RowKind, RowState, list_of_one, said, write_option};
@@ -19,6 +19,8 @@ pub(super) struct Request {
     /// Its id as it stands in JSON.
     id: Box<str>,
     pub asked: Asked,
+    /// In which pass it was told of last.
+    pub pass: u32,
 }
 
 /// What a request asks for, and so which side answers it.
@@ -373,7 +375,7 @@ impl Acp {
         if self.asked.len() >= MOST_REQUESTS {
             self.asked.remove(0);
         }
-        self.asked.push(Request { id: id.raw().into(), asked });
+        self.asked.push(Request { id: id.raw().into(), asked, pass: self.pass });
     }
 
     /// The last request of this id that is such a one: it has its answer.
@@ -388,8 +390,12 @@ impl Acp {
         for form in std::mem::take(&mut self.forms).iter() {
             effect = effect.and(sink.chunk(Chunk::BlockState { key: &form.key, state: RowState::Expired }));
         }
+        let pass = self.pass;
         self.asked.retain(|request| {
             let Asked::Task(key) = &request.asked else { return true };
+            if request.pass != pass {
+                return true;
+            }
             effect = effect.and(sink.chunk(Chunk::BlockState { key, state: RowState::Expired }));
             false
         });
@@ -532,10 +538,17 @@ impl Acp {
             });
         });
         let call = said(data, &["tool_call_id"]).map(|call| self.call_key("", &call));
-        if let Some(key) = call.filter(|key| self.calls.get(key).is_some()) {
-            return self.ask_leave(&key, data.get("id"), permission, sink);
-        }
         let key = self.key(0, 'p', &id);
+        // One that has a row keeps it, though its call is known now.
+        let has_row = self.messages.get(&key).is_some();
+        if let Some(key) = call.filter(|key| !has_row && self.calls.get(key).is_some()) {
+            // What has ended waits for no leave: a repeat tells of the way there.
+            let has_ended = self.calls.get(&key).is_some_and(Call::has_ended);
+            return if has_ended { Effect::None } else { self.ask_leave(&key, data.get("id"), permission, sink) };
+        }
+        let pass = self.pass;
+        self.messages.get_or_insert(&key, || Known { key: key.as_str().into(), pass });
+        self.asked.retain(|request| !matches!(&request.asked, Asked::Task(known) if **known == *key));
         let ended = self.end_message("", RowState::Done, sink);
         self.note_request(data.get("id"), Asked::Task(key.as_str().into()));
         let words = said(data, &["title", "tool"]).unwrap_or_default();

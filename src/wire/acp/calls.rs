@@ -512,6 +512,11 @@ impl Call {
         self.permission.as_ref()
     }
 
+    /// Whether it has come to an end, and will not go on.
+    pub fn has_ended(&self) -> bool {
+        self.is_over() && self.state != RowState::Interrupted
+    }
+
     fn is_over(&self) -> bool {
         self.state.is_at_rest() && self.state != RowState::Pending
     }

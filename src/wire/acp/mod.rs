@@ -638,6 +638,7 @@ impl Acp {
                 call.catch_up(pass);
             }
         }
+        self.asked.iter_mut().for_each(|request| request.pass = pass);
         for session in self.sessions.iter_mut() {
             session.running = session.running.map(|_| pass);
         }
@@ -658,6 +659,7 @@ impl Acp {
 
     /// Nothing more comes, and nothing can be sent: nobody is asked any more.
     pub fn end_asking(&mut self, sink: &mut dyn ChunkSink) -> Effect {
+        self.catch_up();
         let mut effect = self.expire(sink);
         for key in &self.open {
             if let Some(call) = self.calls.get_mut(key).filter(|call| call.is_question()) {
