@@ -910,6 +910,22 @@ fn a_request_for_leave_that_comes_again_leaves_its_row_as_it_was() {
 }
 
 #[test]
+fn questions_without_an_id_are_each_asked_and_the_last_is_answered() {
+    for nameless in [json!({"questions": which()}), json!({"request_id": "", "questions": which()})] {
+        let ask = |frames: Frames| frames.frame("task-running", "acp_ask_user_question", nameless.clone());
+        let frames = ask(ask(task())).reply("", json!({"Which way?": "left"}));
+        let mut chat = chat();
+        for _ in 0..2 {
+            push(&mut chat, &frames.frames);
+            let rows: Vec<_> = chat.chat.rows().skip(1).map(|row| (row.kind.name(), row.state)).collect();
+            assert_eq!(rows, [("question", RowState::Pending), ("question", RowState::Done)], "{}", chat.lines());
+            assert_eq!(chat.chat.faults().count(), 0);
+            assert!(chat.chat.restart_turn(chat.stream));
+        }
+    }
+}
+
+#[test]
 fn a_stream_that_has_ended_or_has_no_turns_does_not_repeat_one() {
     let mut chat = ChatRows::new(Options::default());
     let stream = chat.stream(Format::OpenAiChat);

@@ -406,12 +406,22 @@ impl Acp {
     pub fn ask_questions(&mut self, data: Value<'_>, sink: &mut dyn ChunkSink) -> Result<Effect, &'static str> {
         let tool = data.get("toolCall");
         let source = if tool.is_object() { tool } else { data };
-        let id = said(source, &["toolCallId", "request_id", "id"]).ok_or("question-id")?;
+        let id = said(source, &["toolCallId", "request_id", "id"]).unwrap_or_default();
         let input = source.get("rawInput");
         let meta = source.get("_meta").get("askUserQuestion");
         let questions = [input.get("questions"), meta.get("questions"), meta, source.get("questions")];
         let questions = questions.into_iter().find(|questions| questions.is_array());
-        let key = self.call_key("", &id);
+        if id.is_empty() && questions.is_none() && said(source, &["question", "text", "title"]).is_none() {
+            return Err("question-id");
+        }
+        let key = match id.is_empty() {
+            // Each is a question of its own.
+            true => self.place(RowKind::Question),
+            false => self.call_key("", &id),
+        };
+        if id.is_empty() {
+            self.nameless = Some(key.as_str().into());
+        }
         let known = self.calls.get(&key).is_some();
         let begun = self.begin_call("", &key, source, &id, sink);
         let mut news = News::default();
@@ -435,7 +445,11 @@ impl Acp {
 
     /// An answer was seen on its way, or its repeat.
     pub fn questions_answered(&mut self, data: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
-        let key = self.call_key("", &said(data, &["request_id"]).unwrap_or_default());
+        let key = match (said(data, &["request_id"]), &self.nameless) {
+            (Some(id), _) => self.call_key("", &id),
+            (None, Some(last)) => last.to_string(),
+            (None, None) => return Effect::None,
+        };
         let answers = text(data.get("answers_json")).into_owned();
         let early = Early { key, answers, cancelled: data.get("cancelled").bool() == Some(true) };
         let mut news = News::default();

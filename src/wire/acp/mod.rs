@@ -37,6 +37,8 @@ pub(super) struct Acp {
     hears_editor: bool,
     /// Answers whose questions have not come.
     early: Vec<Early>,
+    /// The last question without an id: an answer without one is to it.
+    nameless: Option<Box<str>>,
     /// Requests that are tried again: the row says so until something else comes.
     retry: Option<Box<str>>,
     /// The last compaction.
@@ -75,6 +77,7 @@ pub(super) struct Present {
     open: Vec<Box<str>>,
     asked: Vec<Request>,
     forms: Sorted<Form>,
+    nameless: Option<Box<str>>,
     retry: Option<Box<str>>,
     compaction: Option<Compaction>,
     places: Places,
@@ -172,6 +175,7 @@ impl Acp {
             forms: Sorted::default(),
             hears_editor: false,
             early: Vec::new(),
+            nameless: None,
             retry: None,
             compaction: None,
             has_options: false,
@@ -368,6 +372,7 @@ impl Acp {
             open: std::mem::take(&mut self.open),
             asked: std::mem::take(&mut self.asked),
             forms: std::mem::take(&mut self.forms),
+            nameless: self.nameless.take(),
             retry: self.retry.take(),
             compaction: self.compaction.take(),
             places: std::mem::take(&mut self.places),
@@ -376,9 +381,9 @@ impl Acp {
 
     /// The page is read.
     pub fn end_page(&mut self, present: Present) {
-        let Present { sessions, open, asked, forms, retry, compaction, places } = present;
+        let Present { sessions, open, asked, forms, nameless, retry, compaction, places } = present;
         (self.sessions, self.open, self.asked, self.forms) = (sessions, open, asked, forms);
-        (self.retry, self.compaction, self.places) = (retry, compaction, places);
+        (self.nameless, self.retry, self.compaction, self.places) = (nameless, retry, compaction, places);
         if let Some(first) = self.page.take().and_then(|page| page.first) {
             self.first = Some(first);
         }
