@@ -926,6 +926,19 @@ fn questions_without_an_id_are_each_asked_and_the_last_is_answered() {
 }
 
 #[test]
+fn a_flat_update_of_no_call_in_particular_is_no_fault() {
+    let mut chat = chat();
+    for update in
+        [json!({"status": "completed", "tool_input": "ls"}), json!({"status": "completed", "tool_name": "bash"})]
+    {
+        let mut flat = update;
+        flat["type"] = json!("tool_call_update");
+        push(&mut chat, &task().frame("task-running", "acp_event", flat).frames);
+    }
+    assert_eq!((chat.lines().as_str(), chat.chat.faults().count()), ("user done \"go\"", 0));
+}
+
+#[test]
 fn a_stream_that_has_ended_or_has_no_turns_does_not_repeat_one() {
     let mut chat = ChatRows::new(Options::default());
     let stream = chat.stream(Format::OpenAiChat);

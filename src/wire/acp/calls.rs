@@ -114,6 +114,8 @@ impl Acp {
         let id = call_id(update);
         let key = match &id {
             Some(id) => self.call_key(session, id),
+            // More is said of a call, but not of which.
+            None if text(update.get("type")) == "tool_call_update" => return Ok(Effect::None),
             // Without an id each is a call of its own.
             None if flat.is_some() => self.place(RowKind::Tool),
             None => return Err("tool-call-id"),
