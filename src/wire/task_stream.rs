@@ -251,6 +251,8 @@ impl RecordDecoder for TaskStream {
         let mut frames: Vec<(u64, Value<'_>)> =
             chunks.items().map(|frame| (time(frame).unwrap_or_default(), frame)).collect();
         frames.retain(|(time, _)| *time < self.oldest);
+        let mut seen = SeenFrames::new(SEEN_FRAMES);
+        frames.retain(|(_, frame)| seen.is_new(*frame));
         frames.sort_by_key(|(time, _)| *time);
         let Some((oldest, _)) = frames.first().copied() else { return outcome(Some(Ok(shown))) };
         self.oldest = oldest;
