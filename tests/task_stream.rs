@@ -939,6 +939,22 @@ fn a_flat_update_of_no_call_in_particular_is_no_fault() {
 }
 
 #[test]
+fn what_comes_late_of_an_ended_turn_opens_no_other() {
+    let ended = task().text("x").call("q", json!({"title": "ls", "status": "in_progress"})).ended();
+    for late in [
+        ended.clone().more("q", json!({"status": "completed"})),
+        ended.update(json!({"sessionUpdate": "usage_update", "used": 1, "size": 2})),
+    ] {
+        let mut chat = chat();
+        push(&mut chat, &late.frames);
+        let before = chat.chat.rows_json();
+        assert!(chat.chat.restart_turn(chat.stream));
+        push(&mut chat, &late.frames);
+        assert_eq!(chat.chat.rows_json(), before);
+    }
+}
+
+#[test]
 fn a_stream_that_has_ended_or_has_no_turns_does_not_repeat_one() {
     let mut chat = ChatRows::new(Options::default());
     let stream = chat.stream(Format::OpenAiChat);

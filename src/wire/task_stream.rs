@@ -183,13 +183,14 @@ impl TaskStream {
         if !data.is_object() {
             return Some(Err("data"));
         }
-        if self.turn == Turn::Over {
+        let update = data.get("update");
+        let update = if update.is_object() { update } else { data };
+        if self.turn == Turn::Over && !self.acp.is_late(update) {
             // Nobody has said that it began.
             self.open_turn(sink);
             self.turn = Turn::Started;
         }
-        let update = data.get("update");
-        self.acp.update(Value::ABSENT, if update.is_object() { update } else { data }, sink)
+        self.acp.update(Value::ABSENT, update, sink)
     }
 
     fn open_turn(&mut self, sink: &mut dyn ChunkSink) -> Effect {

@@ -304,6 +304,19 @@ impl Acp {
         Some(Ok(over.and(effect)))
     }
 
+    /// Whether an update says more of a call that is known, or of what is shown beside the rows: it may come when its
+    /// turn is over.
+    pub fn is_late(&mut self, update: Value<'_>) -> bool {
+        match &*said(update, &["sessionUpdate", "type"]).unwrap_or_default() {
+            "tool_call" | "tool_call_update" => calls::call_id(update).is_some_and(|id| {
+                let key = self.call_key("", &id);
+                self.calls.get(&key).is_some()
+            }),
+            "plan" | "usage_update" | "available_commands_update" | "session_info_update" => true,
+            _ => false,
+        }
+    }
+
     /// The session of this id.
     fn session(&mut self, id: &str) -> &mut Session {
         let number = self.sessions.len();
