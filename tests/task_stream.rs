@@ -955,6 +955,21 @@ fn what_comes_late_of_an_ended_turn_opens_no_other() {
 }
 
 #[test]
+fn data_that_are_null_say_nothing_and_an_object_of_another_kind_is_what_was_typed() {
+    let mut chat = chat();
+    for frame in [
+        json!({"type": "user-input", "data": null}),
+        json!({"type": "user-input", "data": r#"{"a":1}"#}),
+        json!({"type": "task-error", "data": null}),
+    ] {
+        push(&mut chat, &[frame]);
+    }
+    let rows = chat.chat.rows_json();
+    assert!(!rows.contains(r#""null""#), "{rows}");
+    assert!(rows.contains(r#""text":"{\"a\":1}""#), "{rows}");
+}
+
+#[test]
 fn a_stream_that_has_ended_or_has_no_turns_does_not_repeat_one() {
     let mut chat = ChatRows::new(Options::default());
     let stream = chat.stream(Format::OpenAiChat);

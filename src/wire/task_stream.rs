@@ -147,7 +147,8 @@ impl TaskStream {
             "task-error" | "error" => {
                 let goes_on = data.get("terminal").bool() == Some(false);
                 let words = match () {
-                    () if data.exists() && !data.is_null() => error_words(data),
+                    () if data.exists() && data.is_null() => Cow::Borrowed(""),
+                    () if data.exists() => error_words(data),
                     () => Cow::Borrowed(text),
                 };
                 let failed = vec![(Fact::Error, error(&words, None, None))];
@@ -283,7 +284,10 @@ fn words<'a>(data: Value<'a>, plain: &'a str) -> Cow<'a, str> {
         (Some(content), _) if is_plain => content,
         (Some(content), _) => decode_text(&content).map_or(content, Cow::Owned),
         (None, Some(text)) => text.text(),
-        (None, None) if data.is_object() => Cow::Borrowed(""),
+        (None, None) if data.exists() && data.is_null() => Cow::Borrowed(""),
+        (None, None) if data.get("attachments").exists() || data.is_object() && data.members().next().is_none() => {
+            Cow::Borrowed("")
+        }
         (None, None) => Cow::Borrowed(plain),
     }
 }
