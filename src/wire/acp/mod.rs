@@ -99,6 +99,8 @@ struct Session {
     blank_kind: RowKind,
     /// What the user was seen to send, and the agent has not repeated yet.
     prompted: String,
+    /// The same of what is no text.
+    prompted_items: Vec<(Fact, Raw)>,
 }
 
 #[derive(Debug)]
@@ -329,6 +331,7 @@ impl Acp {
             blank: String::new(),
             blank_kind: RowKind::Text,
             prompted: String::new(),
+            prompted_items: Vec::new(),
         })
     }
 
@@ -471,6 +474,13 @@ impl Acp {
             known.prompted.drain(..text.len());
             return Effect::None;
         }
+        if kind == RowKind::User && text.is_empty() {
+            let place = known.prompted_items.iter().position(|prompted| item.as_ref() == Some(prompted));
+            if let Some(place) = place {
+                known.prompted_items.remove(place);
+                return Effect::None;
+            }
+        }
         let id = said(update, &["messageId"]);
         let goes_on = |last: &&Last| last.kind == kind && id.as_deref().is_none_or(|id| last.id.as_deref() == Some(id));
         let last = known.last.as_ref().filter(goes_on).map(|last| last.key.clone());
@@ -601,7 +611,8 @@ impl Acp {
             true => self.end_messages(RowState::Done, sink),
             false => self.user(&session, &whole, &items, sink),
         };
-        self.session(&session).prompted = whole;
+        let known = self.session(&session);
+        (known.prompted, known.prompted_items) = (whole, items);
         shown.and(self.set_at_work(true, sink))
     }
 
@@ -640,6 +651,7 @@ impl Acp {
         }
         for session in self.sessions.iter_mut() {
             session.prompted.clear();
+            session.prompted_items.clear();
             let ends = session.running.take_if(|told| *told == pass).is_some();
             if let Some(key) = session.parent.as_deref().filter(|_| ends) {
                 effect = effect.and(sink.chunk(Chunk::BlockState { key, state: end.of_calls() }));
