@@ -90,6 +90,20 @@ fn lines_of(records: &[Value]) -> String {
     records.iter().map(|record| format!("{record}\n")).collect()
 }
 
+#[test]
+fn an_image_that_the_agent_repeats_is_no_second_message_of_the_user() {
+    let image = json!({"type": "image", "data": "AA==", "mimeType": "image/png"});
+    let parts = json!([{"type": "text", "text": "see"}, image]);
+    let sent = request(1, "session/prompt", json!({"sessionId": "s", "prompt": parts}));
+    let mut before = chat_of(Format::Acp, Options::default());
+    before.push(lines_of(std::slice::from_ref(&sent)).as_bytes());
+    let mut chat = chat_of(Format::Acp, Options::default());
+    let echo = of_kind("user_message_chunk", json!({"content": image}));
+    chat.push(lines_of(&[sent, user("see"), echo]).as_bytes());
+    assert_eq!(chat.rows(), before.rows());
+    assert_eq!(chat.chat.rows().count(), 1);
+}
+
 /// Feeds the records in every way; these rows must stand before the end, and no fault.
 #[track_caller]
 fn check(records: &[Value], expected: &str) -> Chat {

@@ -61,6 +61,13 @@ fn a_page_without_a_cursor_is_the_last() {
 }
 
 #[test]
+fn a_frame_that_is_twice_in_a_page_is_shown_once() {
+    let (mut chat, stream) = attached();
+    chat.load_history(stream, &page(&[user("two", 30), text("B", 31), text("B", 31), text("B", 32)], ""));
+    assert_eq!(texts(&chat), ["two", "BB", "three", "3"]);
+}
+
+#[test]
 fn what_is_no_page_changes_nothing() {
     for page in ["{", "7", r#"{"code":500}"#] {
         let (mut chat, stream) = attached();

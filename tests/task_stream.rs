@@ -882,6 +882,94 @@ fn blank_text_that_a_cut_left_waiting_is_not_doubled() {
 }
 
 #[test]
+fn a_request_for_leave_that_comes_again_leaves_its_row_as_it_was() {
+    let ask = |frames: Frames, id: &str, call: &str| {
+        frames.frame("permission-req", "", json!({"id": id, "title": "May I?", "tool_call_id": call}))
+    };
+    let approved =
+        |frames: Frames, id: &str| frames.frame("permission-resolved", "", json!({"id": id, "outcome": "approved"}));
+    let call = || task().call("a", json!({"title": "ls", "status": "pending"}));
+    for frames in [
+        ask(call(), "p", "a").more("a", json!({"status": "completed"})),
+        ask(task(), "p", "a").call("a", json!({"title": "ls"})),
+        approved(ask(task(), "p", ""), "p").ended(),
+        approved(ask(call(), "p", "a"), "p").more("a", json!({"status": "completed"})).ended(),
+        ask(task().frame("user-cancel", "", Value::Null).user("again"), "p", ""),
+    ] {
+        let frames = frames.frames;
+        let mut whole = chat();
+        push(&mut whole, &frames);
+        for cut in 2..=frames.len() {
+            let mut chat = chat();
+            push(&mut chat, &frames[..cut]);
+            assert!(chat.chat.restart_turn(chat.stream));
+            push(&mut chat, &frames);
+            assert_eq!(rows_of(&chat), rows_of(&whole), "cut at {cut}");
+        }
+    }
+}
+
+#[test]
+fn questions_without_an_id_are_each_asked_and_the_last_is_answered() {
+    for nameless in [json!({"questions": which()}), json!({"request_id": "", "questions": which()})] {
+        let ask = |frames: Frames| frames.frame("task-running", "acp_ask_user_question", nameless.clone());
+        let frames = ask(ask(task())).reply("", json!({"Which way?": "left"}));
+        let mut chat = chat();
+        for _ in 0..2 {
+            push(&mut chat, &frames.frames);
+            let rows: Vec<_> = chat.chat.rows().skip(1).map(|row| (row.kind.name(), row.state)).collect();
+            assert_eq!(rows, [("question", RowState::Pending), ("question", RowState::Done)], "{}", chat.lines());
+            assert_eq!(chat.chat.faults().count(), 0);
+            assert!(chat.chat.restart_turn(chat.stream));
+        }
+    }
+}
+
+#[test]
+fn a_flat_update_of_no_call_in_particular_is_no_fault() {
+    let mut chat = chat();
+    for update in
+        [json!({"status": "completed", "tool_input": "ls"}), json!({"status": "completed", "tool_name": "bash"})]
+    {
+        let mut flat = update;
+        flat["type"] = json!("tool_call_update");
+        push(&mut chat, &task().frame("task-running", "acp_event", flat).frames);
+    }
+    assert_eq!((chat.lines().as_str(), chat.chat.faults().count()), ("user done \"go\"", 0));
+}
+
+#[test]
+fn what_comes_late_of_an_ended_turn_opens_no_other() {
+    let ended = task().text("x").call("q", json!({"title": "ls", "status": "in_progress"})).ended();
+    for late in [
+        ended.clone().more("q", json!({"status": "completed"})),
+        ended.update(json!({"sessionUpdate": "usage_update", "used": 1, "size": 2})),
+    ] {
+        let mut chat = chat();
+        push(&mut chat, &late.frames);
+        let before = chat.chat.rows_json();
+        assert!(chat.chat.restart_turn(chat.stream));
+        push(&mut chat, &late.frames);
+        assert_eq!(chat.chat.rows_json(), before);
+    }
+}
+
+#[test]
+fn data_that_are_null_say_nothing_and_an_object_of_another_kind_is_what_was_typed() {
+    let mut chat = chat();
+    for frame in [
+        json!({"type": "user-input", "data": null}),
+        json!({"type": "user-input", "data": r#"{"a":1}"#}),
+        json!({"type": "task-error", "data": null}),
+    ] {
+        push(&mut chat, &[frame]);
+    }
+    let rows = chat.chat.rows_json();
+    assert!(!rows.contains(r#""null""#), "{rows}");
+    assert!(rows.contains(r#""text":"{\"a\":1}""#), "{rows}");
+}
+
+#[test]
 fn a_stream_that_has_ended_or_has_no_turns_does_not_repeat_one() {
     let mut chat = ChatRows::new(Options::default());
     let stream = chat.stream(Format::OpenAiChat);

@@ -39,6 +39,7 @@ use no_shortcut::OpenAiChat;
 #[cfg(feature = "openai-chat")]
 use openai_chat::OpenAiChat;
 use sse::{Frame, Sse};
+#[cfg(feature = "task-stream")]
 pub(crate) use task_stream::error_words;
 use template::{Shape, Templates};
 use values::{Piece, Values};

@@ -147,7 +147,8 @@ impl TaskStream {
             "task-error" | "error" => {
                 let goes_on = data.get("terminal").bool() == Some(false);
                 let words = match () {
-                    () if data.exists() && !data.is_null() => error_words(data),
+                    () if data.exists() && data.is_null() => Cow::Borrowed(""),
+                    () if data.exists() => error_words(data),
                     () => Cow::Borrowed(text),
                 };
                 let failed = vec![(Fact::Error, error(&words, None, None))];
@@ -183,13 +184,14 @@ impl TaskStream {
         if !data.is_object() {
             return Some(Err("data"));
         }
-        if self.turn == Turn::Over {
+        let update = data.get("update");
+        let update = if update.is_object() { update } else { data };
+        if self.turn == Turn::Over && !self.acp.is_late(update) {
             // Nobody has said that it began.
             self.open_turn(sink);
             self.turn = Turn::Started;
         }
-        let update = data.get("update");
-        self.acp.update(Value::ABSENT, if update.is_object() { update } else { data }, sink)
+        self.acp.update(Value::ABSENT, update, sink)
     }
 
     fn open_turn(&mut self, sink: &mut dyn ChunkSink) -> Effect {
@@ -255,6 +257,8 @@ impl RecordDecoder for TaskStream {
         let mut frames: Vec<(u64, Value<'_>)> =
             chunks.items().map(|frame| (time(frame).unwrap_or_default(), frame)).collect();
         frames.retain(|(time, _)| *time < self.oldest);
+        let mut seen = SeenFrames::new(SEEN_FRAMES);
+        frames.retain(|(_, frame)| seen.is_new(*frame));
         frames.sort_by_key(|(time, _)| *time);
         let Some((oldest, _)) = frames.first().copied() else { return outcome(Some(Ok(shown))) };
         self.oldest = oldest;
@@ -284,7 +288,10 @@ fn words<'a>(data: Value<'a>, plain: &'a str) -> Cow<'a, str> {
         (Some(content), _) if is_plain => content,
         (Some(content), _) => decode_text(&content).map_or(content, Cow::Owned),
         (None, Some(text)) => text.text(),
-        (None, None) if data.is_object() => Cow::Borrowed(""),
+        (None, None) if data.exists() && data.is_null() => Cow::Borrowed(""),
+        (None, None) if data.get("attachments").exists() || data.is_object() && data.members().next().is_none() => {
+            Cow::Borrowed("")
+        }
         (None, None) => Cow::Borrowed(plain),
     }
 }

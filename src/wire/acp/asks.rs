@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::calls::{Call, News, call_id};
-use super::{Acp, text};
+use super::{Acp, Known, text};
 use crate::chunk::{Chunk, ChunkSink, Effect};
 use crate::json::{JsonStr, JsonWriter, Raw, Tape, Value};
 use crate::row::{Fact, RowKind, RowState, list_of_one, said, write_option};
@@ -19,6 +19,8 @@ pub(super) struct Request {
     /// Its id as it stands in JSON.
     id: Box<str>,
     pub asked: Asked,
+    /// In which pass it was told of last.
+    pub pass: u32,
 }
 
 /// What a request asks for, and so which side answers it.
@@ -407,7 +409,7 @@ impl Acp {
         if self.asked.len() >= MOST_REQUESTS {
             self.asked.remove(0);
         }
-        self.asked.push(Request { id: id.raw().into(), asked });
+        self.asked.push(Request { id: id.raw().into(), asked, pass: self.pass });
     }
 
     /// The last request of this id that is such a one: it has its answer.
@@ -422,8 +424,12 @@ impl Acp {
         for form in std::mem::take(&mut self.forms).iter() {
             effect = effect.and(sink.chunk(Chunk::BlockState { key: &form.key, state: RowState::Expired }));
         }
+        let pass = self.pass;
         self.asked.retain(|request| {
             let Asked::Task(key) = &request.asked else { return true };
+            if request.pass != pass {
+                return true;
+            }
             effect = effect.and(sink.chunk(Chunk::BlockState { key, state: RowState::Expired }));
             false
         });
@@ -434,12 +440,22 @@ impl Acp {
     pub fn ask_questions(&mut self, data: Value<'_>, sink: &mut dyn ChunkSink) -> Result<Effect, &'static str> {
         let tool = data.get("toolCall");
         let source = if tool.is_object() { tool } else { data };
-        let id = said(source, &["toolCallId", "request_id", "id"]).ok_or("question-id")?;
+        let id = said(source, &["toolCallId", "request_id", "id"]).unwrap_or_default();
         let input = source.get("rawInput");
         let meta = source.get("_meta").get("askUserQuestion");
         let questions = [input.get("questions"), meta.get("questions"), meta, source.get("questions")];
         let questions = questions.into_iter().find(|questions| questions.is_array());
-        let key = self.call_key("", &id);
+        if id.is_empty() && questions.is_none() && said(source, &["question", "text", "title"]).is_none() {
+            return Err("question-id");
+        }
+        let key = match id.is_empty() {
+            // Each is a question of its own.
+            true => self.place(RowKind::Question),
+            false => self.call_key("", &id),
+        };
+        if id.is_empty() {
+            self.nameless = Some(key.as_str().into());
+        }
         let known = self.calls.get(&key).is_some();
         let begun = self.begin_call("", &key, source, &id, sink);
         let mut news = News::default();
@@ -463,7 +479,11 @@ impl Acp {
 
     /// An answer was seen on its way, or its repeat.
     pub fn questions_answered(&mut self, data: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
-        let key = self.call_key("", &said(data, &["request_id"]).unwrap_or_default());
+        let key = match (said(data, &["request_id"]), &self.nameless) {
+            (Some(id), _) => self.call_key("", &id),
+            (None, Some(last)) => last.to_string(),
+            (None, None) => return Effect::None,
+        };
         let answers = text(data.get("answers_json")).into_owned();
         let early = Early { key, answers, cancelled: data.get("cancelled").bool() == Some(true) };
         let mut news = News::default();
@@ -569,10 +589,17 @@ impl Acp {
             });
         });
         let call = said(data, &["tool_call_id"]).map(|call| self.call_key("", &call));
-        if let Some(key) = call.filter(|key| self.calls.get(key).is_some()) {
-            return self.ask_leave(&key, data.get("id"), permission, sink);
-        }
         let key = self.key(0, 'p', &id);
+        // One that has a row keeps it, though its call is known now.
+        let has_row = self.messages.get(&key).is_some();
+        if let Some(key) = call.filter(|key| !has_row && self.calls.get(key).is_some()) {
+            // What has ended waits for no leave: a repeat tells of the way there.
+            let has_ended = self.calls.get(&key).is_some_and(Call::has_ended);
+            return if has_ended { Effect::None } else { self.ask_leave(&key, data.get("id"), permission, sink) };
+        }
+        let pass = self.pass;
+        self.messages.get_or_insert(&key, || Known { key: key.as_str().into(), pass });
+        self.asked.retain(|request| !matches!(&request.asked, Asked::Task(known) if **known == *key));
         let ended = self.end_message("", RowState::Done, sink);
         self.note_request(data.get("id"), Asked::Task(key.as_str().into()));
         let words = said(data, &["title", "tool"]).unwrap_or_default();

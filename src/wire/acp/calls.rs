@@ -116,6 +116,8 @@ impl Acp {
         let id = call_id(update);
         let key = match &id {
             Some(id) => self.call_key(session, id),
+            // More is said of a call, but not of which.
+            None if text(update.get("type")) == "tool_call_update" => return Ok(Effect::None),
             // Without an id each is a call of its own.
             None if flat.is_some() => self.place(RowKind::Tool),
             None => return Err("tool-call-id"),
@@ -513,6 +515,11 @@ impl Call {
 
     pub fn permission(&self) -> Option<&Raw> {
         self.permission.as_ref()
+    }
+
+    /// Whether it has come to an end, and will not go on.
+    pub fn has_ended(&self) -> bool {
+        self.is_over() && self.state != RowState::Interrupted
     }
 
     fn is_over(&self) -> bool {

@@ -42,6 +42,8 @@ pub(super) struct Acp {
     hears_editor: bool,
     /// Answers whose questions have not come.
     early: Vec<Early>,
+    /// The last question without an id: an answer without one is to it.
+    nameless: Option<Box<str>>,
     /// Requests that are tried again: the row says so until something else comes.
     retry: Option<Box<str>>,
     /// The last compaction.
@@ -82,6 +84,7 @@ pub(super) struct Present {
     open: Vec<Box<str>>,
     asked: Vec<Request>,
     forms: Sorted<Form>,
+    nameless: Option<Box<str>>,
     retry: Option<Box<str>>,
     compaction: Option<Compaction>,
     places: Places,
@@ -106,6 +109,8 @@ struct Session {
     /// It is among those that were told of.
     speaks: bool,
     lives: bool,
+    /// The same of what is no text.
+    prompted_items: Vec<(Fact, Raw)>,
 }
 
 #[derive(Debug)]
@@ -185,6 +190,7 @@ impl Acp {
             forms: Sorted::default(),
             hears_editor: false,
             early: Vec::new(),
+            nameless: None,
             retry: None,
             compaction: None,
             has_options: false,
@@ -313,6 +319,19 @@ impl Acp {
         Some(Ok(over.and(effect)))
     }
 
+    /// Whether an update says more of a call that is known, or of what is shown beside the rows: it may come when its
+    /// turn is over.
+    pub fn is_late(&mut self, update: Value<'_>) -> bool {
+        match &*said(update, &["sessionUpdate", "type"]).unwrap_or_default() {
+            "tool_call" | "tool_call_update" => calls::call_id(update).is_some_and(|id| {
+                let key = self.call_key("", &id);
+                self.calls.get(&key).is_some()
+            }),
+            "plan" | "usage_update" | "available_commands_update" | "session_info_update" => true,
+            _ => false,
+        }
+    }
+
     /// The session of this id.
     fn session(&mut self, id: &str) -> &mut Session {
         let number = self.sessions.len();
@@ -325,6 +344,7 @@ impl Acp {
             blank: String::new(),
             blank_kind: RowKind::Text,
             prompted: String::new(),
+            prompted_items: Vec::new(),
             speaks: false,
             lives: false,
         });
@@ -391,6 +411,7 @@ impl Acp {
             open: std::mem::take(&mut self.open),
             asked: std::mem::take(&mut self.asked),
             forms: std::mem::take(&mut self.forms),
+            nameless: self.nameless.take(),
             retry: self.retry.take(),
             compaction: self.compaction.take(),
             places: std::mem::take(&mut self.places),
@@ -399,10 +420,10 @@ impl Acp {
 
     /// The page is read.
     pub fn end_page(&mut self, present: Present) {
-        let Present { sessions, speaking, living, open, asked, forms, retry, compaction, places } = present;
+        let Present { sessions, speaking, living, open, asked, forms, nameless, retry, compaction, places } = present;
         (self.sessions, self.open, self.asked, self.forms) = (sessions, open, asked, forms);
         (self.speaking, self.living) = (speaking, living);
-        (self.retry, self.compaction, self.places) = (retry, compaction, places);
+        (self.nameless, self.retry, self.compaction, self.places) = (nameless, retry, compaction, places);
         if let Some(first) = self.page.take().and_then(|page| page.first) {
             self.first = Some(first);
         }
@@ -479,6 +500,13 @@ impl Acp {
         if kind == RowKind::User && !text.is_empty() && known.prompted.starts_with(&*text) {
             known.prompted.drain(..text.len());
             return Effect::None;
+        }
+        if kind == RowKind::User && text.is_empty() {
+            let place = known.prompted_items.iter().position(|prompted| item.as_ref() == Some(prompted));
+            if let Some(place) = place {
+                known.prompted_items.remove(place);
+                return Effect::None;
+            }
         }
         let id = said(update, &["messageId"]);
         let goes_on = |last: &&Last| last.kind == kind && id.as_deref().is_none_or(|id| last.id.as_deref() == Some(id));
@@ -610,7 +638,8 @@ impl Acp {
             true => self.end_messages(RowState::Done, sink),
             false => self.user(&session, &whole, &items, sink),
         };
-        self.session(&session).prompted = whole;
+        let known = self.session(&session);
+        (known.prompted, known.prompted_items) = (whole, items);
         shown.and(self.set_at_work(true, sink))
     }
 
@@ -652,6 +681,7 @@ impl Acp {
             let Some(session) = self.sessions.get_mut(&id) else { continue };
             session.lives = false;
             session.prompted.clear();
+            session.prompted_items.clear();
             let ends = session.running.take_if(|told| *told == pass).is_some();
             if let Some(key) = session.parent.as_deref().filter(|_| ends) {
                 effect = effect.and(sink.chunk(Chunk::BlockState { key, state: end.of_calls() }));
@@ -668,6 +698,7 @@ impl Acp {
                 call.catch_up(pass);
             }
         }
+        self.asked.iter_mut().for_each(|request| request.pass = pass);
         for session in self.sessions.iter_mut() {
             session.running = session.running.map(|_| pass);
         }
@@ -688,6 +719,7 @@ impl Acp {
 
     /// Nothing more comes, and nothing can be sent: nobody is asked any more.
     pub fn end_asking(&mut self, sink: &mut dyn ChunkSink) -> Effect {
+        self.catch_up();
         let mut effect = self.expire(sink);
         for key in &self.open {
             if let Some(call) = self.calls.get_mut(key).filter(|call| call.is_question()) {
