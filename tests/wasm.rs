@@ -945,9 +945,10 @@ tests! {
         same(chat.acpReply(id, { option: "z" }), undefined);
         const answer = chat.acpReply(id, { option: "y" });
         same(JSON.parse(answer), { jsonrpc: "2.0", id: 5, result: { outcome: { outcome: "selected", optionId: "y" } } });
+        same(JSON.parse(chat.acpReply(id, null)).result, { outcome: { outcome: "cancelled" } });
         chat.push(answer + "\n");
         same(chat.rows()[0].permission.chosen, "y");
-        same(JSON.parse(chat.acpReply(id, null)).result, { outcome: { outcome: "cancelled" } });
+        same(chat.acpReply(id, null), undefined);
         const form = { properties: { port: { type: "integer" } } };
         ask("e", "elicitation/create", { mode: "form", message: "Which port?", requestedSchema: form });
         const question = chat.rows()[1].id;
