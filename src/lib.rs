@@ -39,7 +39,7 @@
 //! | `text` | calls written as tags ([`TaggedParser`], [`TaggedArgs`], [`TagCleaner`]), markers, byte labels |
 //! | `present` | blocks to rows (`blocks`), rows to ops (`rows`), panels, when to hand out (`schedule`), the chat (`chat`) |
 //! | `link` | when a task stream's client dials, what it sends, when it is over ([`TaskLink`]); it knows `json` only |
-//! | `agent` | an agent's session files: the tree, its branches, what the model is told (`Session`); it knows `json` only |
+//! | `agent` | an agent's state (`AgentState`) and session files: the tree, its branches, what the model is told (`Session`); it knows `json` only |
 //! | `wasm` | the classes that a page imports; their types are written in `types.ts` |
 //!
 //! `wire`, `json` and `text` know chunks; `present` knows chunks, rows and ops; nothing knows `wasm`.
@@ -89,9 +89,9 @@ pub use chunk::{CallNumber, Chunk, ChunkSink, Effect, Finish, Refusal, Usage};
 pub use fault::{Fault, Tally};
 pub use limits::Limits;
 #[cfg(feature = "acp")]
-pub use link::{AcpAnswer, PromptPart, acp_cancel, acp_prompt};
+pub use link::acp::{AcpAnswer, PromptPart, acp_cancel, acp_prompt};
 #[cfg(feature = "task-stream")]
-pub use link::{
+pub use link::task::{
     Action, Attachment, Backoff, Connection, DataForm, Heard, LinkEnd, LinkOptions, LinkState, MAX_ATTACHMENTS, Reply,
     STOP_CODES, SeenFrames, TaskEvents, TaskLink, TaskMode, TaskRequest, TooManyAttachments, UserInput, task_url,
 };

@@ -340,6 +340,11 @@ pub(crate) fn error(message: &str, code: Option<&str>, retryable: Option<bool>) 
     })
 }
 
+/// A string, or nothing.
+pub(crate) fn text(value: Value<'_>) -> Cow<'_, str> {
+    value.str().map(JsonStr::text).unwrap_or_default()
+}
+
 /// The first of these members that is a string and says something.
 pub(crate) fn said<'a>(body: Value<'a>, names: &[&str]) -> Option<Cow<'a, str>> {
     names.iter().find_map(|name| body.get(name).str().filter(|text| !text.is_empty())).map(JsonStr::text)

@@ -8,7 +8,7 @@ mod support;
 
 use chatrows::{ChatRows, End, Format, Options, ToolRef};
 use serde_json::{Value, json};
-use support::{Chat, Cuts, chat_of, unindent};
+use support::{Chat, Cuts, chat_of, rests, unindent};
 
 /// An update of session `s`.
 fn update(update: Value) -> Value {
@@ -137,7 +137,7 @@ fn check_text(input: &str, expected: &str, faults: &[&str]) -> Chat {
     replays(&mut again, input, false);
     let end = again.finish();
     again.drain();
-    rests(&again);
+    rests(&again.rows(), "at the end");
     replays(&mut again, input, true);
     assert_eq!(again.chat.end(again.stream), Some(end));
     chat
@@ -171,13 +171,6 @@ fn never_run(chat: &mut Chat) {
     }
 }
 
-fn rests(chat: &Chat) {
-    for row in chat.rows().as_array().unwrap() {
-        let moves = ["streaming", "preparing", "running"].iter().any(|state| row["state"] == *state);
-        assert!(!moves && row["busy"] == false, "not at rest: {row}");
-    }
-}
-
 /// The rows after the stream's end, however it is cut.
 #[track_caller]
 fn ended(records: &[Value], expected: &str) -> Chat {
@@ -185,7 +178,7 @@ fn ended(records: &[Value], expected: &str) -> Chat {
     chat.feed(lines_of(records).as_bytes(), Cuts::Whole);
     chat.finish();
     chat.drain();
-    rests(&chat);
+    rests(&chat.rows(), "at the end");
     assert_eq!(chat.lines(), unindent(expected));
     chat
 }
@@ -1314,7 +1307,7 @@ fn a_stream_that_breaks_off_in_a_turn_is_interrupted() {
     chat.feed(lines_of(&[agent("a"), call("t", json!({"title": "x"})), form(5, json!({}))]).as_bytes(), Cuts::Whole);
     assert_eq!(chat.abort(), End::Cancelled);
     chat.drain();
-    rests(&chat);
+    rests(&chat.rows(), "at the end");
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod support;
 
 use chatrows::{Format, Options, RowState, ToolRef};
 use serde_json::{Value, json};
-use support::{Chat, Cuts, chat_of, unindent, without_ids};
+use support::{Chat, Cuts, chat_of, rests, unindent, without_ids};
 
 fn of(kind: &str, mut members: Value) -> Value {
     members["type"] = json!(kind);
@@ -110,10 +110,7 @@ fn check_text(input: &str, expected: &str) -> Chat {
     calls.into_iter().for_each(|id| assert!(ended.chat.tool_started(ToolRef::Row(id)).is_err()));
     ended.finish();
     ended.drain();
-    for row in ended.rows().as_array().unwrap() {
-        let moves = ["streaming", "preparing", "running"].iter().any(|state| row["state"] == *state);
-        assert!(!moves && row["busy"] == false, "not at rest: {row}");
-    }
+    rests(&ended.rows(), "at the end");
     let (rows, panels) = (ended.rows(), ended.panels());
     ended.chat.restart(ended.stream);
     ended.feed(input.as_bytes(), Cuts::Whole);

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use chatrows::{Format, Options};
 use serde_json::{Value, json};
-use support::{Chat, Cuts, Random, chat_of, lines, without_ids};
+use support::{Chat, Cuts, Random, chat_of, lines, rests, without_ids};
 
 fn run(format: Format, input: &str, cuts: Cuts) -> Chat {
     let mut chat = chat_of(format, Options::default());
@@ -35,14 +35,6 @@ fn recordings() -> BTreeMap<String, String> {
     let recordings: BTreeMap<_, _> = files.map(|path| (name(&path), fs::read_to_string(path).unwrap())).collect();
     assert!(recordings.len() >= 14, "recordings are missing: {:?}", recordings.keys());
     recordings
-}
-
-#[track_caller]
-fn rests(rows: &Value, what: &str) {
-    for row in rows.as_array().unwrap() {
-        let moves = ["streaming", "preparing", "running"].iter().any(|state| row["state"] == *state);
-        assert!(!moves && row["busy"] == false, "{what}: not at rest: {row}");
-    }
 }
 
 #[test]

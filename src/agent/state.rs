@@ -104,13 +104,13 @@ impl AgentState {
             }
             "message_update" => {
                 change.streaming_message = match message.is_object() {
-                    true => self.stream(Streaming::Whole(raw(message))),
+                    true => self.stream(Streaming::Whole(Raw::of(message))),
                     false => self.advance(event.get("assistantMessageEvent")),
                 };
             }
             "message_end" => {
                 change.streaming_message = self.streaming.take().is_some();
-                self.messages.push(raw(message));
+                self.messages.push(Raw::of(message));
                 change.message = true;
             }
             "tool_execution_start" => change.pending_tool_calls = self.begin_call(event.get("toolCallId")),
@@ -199,7 +199,9 @@ impl AgentState {
                 let (id, name) = (text("id").unwrap_or_default(), text("toolName").unwrap_or_default());
                 *part = Part::Call { id, name, arguments: String::new() };
             }
-            ("toolcall", "end") if event.get("toolCall").is_object() => *part = Part::Known(raw(event.get("toolCall"))),
+            ("toolcall", "end") if event.get("toolCall").is_object() => {
+                *part = Part::Known(Raw::of(event.get("toolCall")))
+            }
             (_, "delta") => part.grow(of, &text("delta").unwrap_or_default()),
             _ => return false,
         }
@@ -288,7 +290,7 @@ impl Streaming {
     fn begun(message: Value<'_>) -> Streaming {
         let ends = message.get("stopReason").str().is_some_and(|reason| reason.raw() != "pending");
         if !is_assistant(message) || ends {
-            return Streaming::Whole(raw(message));
+            return Streaming::Whole(Raw::of(message));
         }
         let mut head = String::new();
         for (name, value) in message.members().filter(|(name, _)| name.text() != "content") {
@@ -340,8 +342,4 @@ fn write_part(json: &mut JsonWriter, kind: &str, name: &str, text: &str) {
 
 fn is_assistant(message: Value<'_>) -> bool {
     message.get("role").str().is_some_and(|role| role.raw() == "assistant")
-}
-
-fn raw(value: Value<'_>) -> Raw {
-    if value.exists() { Raw::written(|json| json.raw(value.raw())) } else { Raw::null() }
 }

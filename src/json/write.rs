@@ -1,6 +1,7 @@
 //! Writing JSON: rows, patches and panels as text, comma by comma. What goes in is our own; keys are written as
 //! given, strings are escaped.
 
+use super::record::Value;
 use super::strings::find_special;
 
 /// JSON text that is known to be valid.
@@ -18,6 +19,11 @@ impl Raw {
         let mut writer = JsonWriter::default();
         write(&mut writer);
         Raw(writer.into_string().into_boxed_str())
+    }
+
+    /// A value as it stands in its record; `null` where there is none.
+    pub(crate) fn of(value: Value<'_>) -> Raw {
+        if value.exists() { Raw(value.raw().into()) } else { Raw::null() }
     }
 
     /// `null`: a value that was taken back.

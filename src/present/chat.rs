@@ -7,7 +7,7 @@ use crate::fault::{Fault, FaultLog, Tally};
 use crate::json::{JsonWriter, Raw};
 use crate::limits::Limits;
 #[cfg(feature = "acp")]
-use crate::link::{AcpAnswer, acp_reply};
+use crate::link::acp::{AcpAnswer, acp_reply};
 use crate::op::{RowOp, RowSink};
 use crate::present::blocks::{Blocks, Stage};
 use crate::present::panels::Panels;

@@ -82,7 +82,7 @@ pub(crate) fn read(saved: &str, limits: &Limits) -> Result<(Rows, Panels), Resto
     for name in PanelName::ALL {
         for (value_name, value) in saved.get("panels").get(name.name()).members() {
             if let Some(value_name) = short(value_name) {
-                panels.set(*name, value_name, raw(value));
+                panels.set(*name, value_name, Raw::of(value));
             }
         }
     }
@@ -107,7 +107,7 @@ fn read_row(saved: Value<'_>, limits: &Limits) -> Result<Option<Row>, &'static s
     for fact in Fact::ALL {
         let value = if fact.is_of_tool() { saved.get("tool") } else { saved }.get(fact.name());
         if fits(*fact, value, limits) {
-            row.facts.set(*fact, Some(raw(value)));
+            row.facts.set(*fact, Some(Raw::of(value)));
         }
     }
     row.truncated = saved.get("truncated").bool() == Some(true);
@@ -181,10 +181,6 @@ fn text(value: Value<'_>) -> Option<String> {
 fn short(name: JsonStr<'_>) -> Option<Word> {
     let name = name.text().into_owned();
     (name.len() <= NAME_BYTES).then_some(Word::Owned(name))
-}
-
-fn raw(value: Value<'_>) -> Raw {
-    Raw::written(|json| json.raw(value.raw()))
 }
 
 /// What stands for the time of a key that names none: after all times.

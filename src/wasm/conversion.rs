@@ -37,11 +37,7 @@ impl JsConversion {
     #[wasm_bindgen(skip_typescript)]
     pub fn push(&mut self, data: &JsValue) -> Result<(), JsValue> {
         let JsConversion { conversion, inlet } = self;
-        match data.dyn_ref::<js_sys::JsString>() {
-            Some(text) => inlet.text(text, |bytes| conversion.push(bytes)),
-            None => inlet.bytes(data, |bytes| conversion.push(bytes))?,
-        }
-        Ok(())
+        inlet.data(data, |bytes| conversion.push(bytes))
     }
 
     #[wasm_bindgen(js_name = pushMessage, skip_typescript)]

@@ -143,6 +143,17 @@ impl Inlet {
         }
     }
 
+    /// Hands bytes or text to `take`.
+    fn data(&mut self, data: &JsValue, take: impl FnMut(&[u8])) -> Result<(), JsValue> {
+        match data.dyn_ref::<JsString>() {
+            Some(text) => {
+                self.text(text, take);
+                Ok(())
+            }
+            None => self.bytes(data, take),
+        }
+    }
+
     /// The whole text as UTF-8.
     fn whole(&mut self, text: &JsString) -> Vec<u8> {
         let mut whole = Vec::with_capacity(text.length() as usize);

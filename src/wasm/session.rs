@@ -1,6 +1,6 @@
 //! The classes `AgentSession` and `AgentState`.
 
-use js_sys::{Array, Function, JsString, Uint8Array};
+use js_sys::{Array, Function, Uint8Array};
 use wasm_bindgen::prelude::*;
 
 use super::pump::fault_array;
@@ -20,10 +20,7 @@ impl JsAgentSession {
     #[wasm_bindgen(js_name = import, skip_typescript)]
     pub fn import(file: &JsValue) -> Result<JsAgentSession, JsValue> {
         let (mut inlet, mut bytes) = (Inlet::new(), Vec::new());
-        match file.dyn_ref::<JsString>() {
-            Some(text) => inlet.text(text, |piece| bytes.extend_from_slice(piece)),
-            None => inlet.bytes(file, |piece| bytes.extend_from_slice(piece))?,
-        }
+        inlet.data(file, |piece| bytes.extend_from_slice(piece))?;
         let session = Session::import(&bytes, &Limits::default());
         session.map(JsAgentSession).map_err(|wrong| error(&wrong.to_string()))
     }

@@ -394,11 +394,7 @@ impl RecordDecoder for ApiStream {
                 }
             }
         };
-        match effect {
-            Effect::None => Outcome::NoOp,
-            Effect::Changed => Outcome::Applied,
-            Effect::Refused(refusal) => Outcome::Faulted(refusal.code()),
-        }
+        effect.into()
     }
 
     fn work(&self) -> u64 {

@@ -39,20 +39,6 @@ impl Held {
 
 /// The one format that a record fits.
 pub(super) fn fitting(record: Value<'_>) -> Option<Format> {
-    let fits = [
-        #[cfg(feature = "openai-chat")]
-        (Format::OpenAiChat, super::openai_chat::fits(record)),
-        #[cfg(feature = "say")]
-        (Format::Say, super::say::fits(record)),
-        #[cfg(feature = "api-stream")]
-        (Format::ApiStream, super::api_stream::fits(record)),
-        #[cfg(feature = "acp")]
-        (Format::Acp, super::acp::fits(record)),
-        #[cfg(feature = "task-stream")]
-        (Format::TaskStream, super::task_stream::fits(record)),
-        #[cfg(feature = "agent-events")]
-        (Format::AgentEvents, super::agent_events::fits(record)),
-    ];
-    let mut fitting = fits.into_iter().filter(|(_, fits)| *fits).map(|(format, _)| format);
+    let mut fitting = Format::ALL.iter().copied().filter(|format| format.fits(record));
     fitting.next().filter(|_| fitting.next().is_none())
 }

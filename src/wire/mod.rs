@@ -13,6 +13,7 @@ mod block_array;
 mod calls;
 #[cfg(feature = "conversion")]
 mod conversion;
+mod format;
 #[cfg(not(feature = "openai-chat"))]
 mod no_shortcut;
 #[cfg(feature = "openai-chat")]
@@ -29,11 +30,13 @@ use std::borrow::Cow;
 
 use crate::chunk::{CallNumber, Chunk, ChunkSink, Effect, Usage};
 use crate::fault::{EXCERPT_BYTES, Fault, Tally};
-use crate::json::{JsonStr, Tape, Value, skip_space};
+use crate::json::{JsonStr, Raw, Tape, Value, skip_space};
 use crate::limits::Limits;
+use crate::row::PanelName;
 use auto::Held;
 #[cfg(feature = "conversion")]
 pub use conversion::{CompletionOptions, CompletionStyle, Conversion};
+pub use format::Format;
 #[cfg(not(feature = "openai-chat"))]
 use no_shortcut::OpenAiChat;
 #[cfg(feature = "openai-chat")]
@@ -43,112 +46,6 @@ use sse::{Frame, Sse};
 pub(crate) use task_stream::error_words;
 use template::{Shape, Templates};
 use values::{Piece, Values};
-
-/// The wire formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
-    /// OpenAI chat completion chunks, in every dialect.
-    #[cfg(feature = "openai-chat")]
-    OpenAiChat,
-    /// Say/ask messages, as coding-agent extensions post them to their webviews.
-    #[cfg(feature = "say")]
-    Say,
-    /// The extension-side chunks of a coding agent, and its block arrays.
-    #[cfg(feature = "api-stream")]
-    ApiStream,
-    /// The Agent Client Protocol: JSON-RPC records between an editor and an agent.
-    #[cfg(feature = "acp")]
-    Acp,
-    /// Task stream messages: an agent's task over a WebSocket.
-    #[cfg(feature = "task-stream")]
-    TaskStream,
-    /// Agent events, in three generations, and the entries of an agent's session files.
-    #[cfg(feature = "agent-events")]
-    AgentEvents,
-    /// Whichever of the others fits: records are held until one fits exactly one format, at most 16 of them or 64 KiB.
-    Auto,
-}
-
-impl Format {
-    /// All formats.
-    pub const ALL: &[Format] = &[
-        #[cfg(feature = "openai-chat")]
-        Format::OpenAiChat,
-        #[cfg(feature = "say")]
-        Format::Say,
-        #[cfg(feature = "api-stream")]
-        Format::ApiStream,
-        #[cfg(feature = "acp")]
-        Format::Acp,
-        #[cfg(feature = "task-stream")]
-        Format::TaskStream,
-        #[cfg(feature = "agent-events")]
-        Format::AgentEvents,
-        Format::Auto,
-    ];
-
-    /// The format's name in options.
-    pub fn name(self) -> &'static str {
-        match self {
-            #[cfg(feature = "openai-chat")]
-            Format::OpenAiChat => "openai-chat",
-            #[cfg(feature = "say")]
-            Format::Say => "say",
-            #[cfg(feature = "api-stream")]
-            Format::ApiStream => "api-stream",
-            #[cfg(feature = "acp")]
-            Format::Acp => "acp",
-            #[cfg(feature = "task-stream")]
-            Format::TaskStream => "task-stream",
-            #[cfg(feature = "agent-events")]
-            Format::AgentEvents => "agent-events",
-            Format::Auto => "auto",
-        }
-    }
-
-    /// Whether its calls are run by the other side, and never from here.
-    pub fn runs_elsewhere(self) -> bool {
-        match self {
-            #[cfg(feature = "say")]
-            Format::Say => true,
-            #[cfg(feature = "acp")]
-            Format::Acp => true,
-            #[cfg(feature = "task-stream")]
-            Format::TaskStream => true,
-            #[cfg(feature = "agent-events")]
-            Format::AgentEvents => true,
-            _ => false,
-        }
-    }
-
-    /// Whether what went before all that a stream has shown can be loaded, after its end too.
-    pub(crate) fn has_history(self) -> bool {
-        match self {
-            #[cfg(feature = "task-stream")]
-            Format::TaskStream => true,
-            _ => false,
-        }
-    }
-
-    /// The format of this name.
-    ///
-    /// ```
-    /// use chatrows::Format;
-    /// assert_eq!(Format::named("openai-chat"), Ok(Format::OpenAiChat));
-    /// let error = "unknown format x; the formats are: openai-chat, say, api-stream, acp, task-stream, agent-events, auto";
-    /// assert_eq!(Format::named("x").unwrap_err(), error);
-    /// ```
-    ///
-    /// # Errors
-    /// A sentence that lists the names there are.
-    pub fn named(name: &str) -> Result<Format, String> {
-        Format::ALL.iter().copied().find(|format| format.name() == name).ok_or_else(|| {
-            let wrong = if name.is_empty() { "name a format" } else { "unknown format " };
-            let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
-            crate::text::list([wrong, name, "; the formats are:"].concat(), &names)
-        })
-    }
-}
 
 /// Takes what one stream's input brings.
 pub(crate) trait StreamSink: ChunkSink {
@@ -169,6 +66,16 @@ pub(crate) enum Outcome {
     NoOp,
     Skipped,
     Faulted(&'static str),
+}
+
+impl From<Effect> for Outcome {
+    fn from(effect: Effect) -> Outcome {
+        match effect {
+            Effect::None => Outcome::NoOp,
+            Effect::Changed => Outcome::Applied,
+            Effect::Refused(refusal) => Outcome::Faulted(refusal.code()),
+        }
+    }
 }
 
 /// One text of a stream that deltas are appended to.
@@ -617,13 +524,8 @@ impl Reader {
                 let usage = decoder.usage(self.usage_tape.record(text).root());
                 effect = effect.and(sink.chunk(Chunk::Usage(usage)));
             }
-            let outcome = match effect {
-                Effect::None => Outcome::NoOp,
-                Effect::Changed => Outcome::Applied,
-                Effect::Refused(refusal) => Outcome::Faulted(refusal.code()),
-            };
             let (record, start) = (&bytes[at..at + found.len][found.record], self.offset);
-            self.count(outcome, record, start, sink);
+            self.count(effect.into(), record, start, sink);
             self.in_stray = false;
             self.advance(found.len);
             at += found.len;
@@ -821,6 +723,16 @@ fn error_said(body: Value<'_>) -> String {
     let body = if body.is_array() { body.at(0) } else { body };
     let error = body.get("error");
     error_message(if error.is_object() { error } else { body }).into_owned()
+}
+
+/// A value of a panel.
+fn set_panel(sink: &mut dyn ChunkSink, panel: PanelName, name: &'static str, value: &Raw) -> Effect {
+    sink.chunk(Chunk::Panel { panel, name, value })
+}
+
+/// Tokens used; nothing where nothing is known of them.
+fn tell_usage(used: Usage, sink: &mut dyn ChunkSink) -> Effect {
+    if used == Usage::default() { Effect::None } else { sink.chunk(Chunk::Usage(used)) }
 }
 
 /// A string that says something.

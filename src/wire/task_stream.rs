@@ -10,7 +10,7 @@ use super::{Outcome, RecordDecoder, error_message};
 use crate::chunk::{Chunk, ChunkSink, Effect};
 use crate::json::{JsonStr, Raw, Tape, Value};
 use crate::limits::{Limits, SEEN_FRAMES};
-use crate::link::{SeenFrames, data_text, decode_text};
+use crate::link::task::{SeenFrames, data_text, decode_text};
 use crate::row::{Fact, PanelName, RowKind, RowState, error, list_of_one, message, said};
 
 #[derive(Debug)]
@@ -308,7 +308,7 @@ fn is_beside_turns(kind: &str) -> bool {
 fn show_cursor(cursor: Value<'_>, has_more: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
     let known = cursor.exists() && !cursor.is_null();
     let has_more = has_more.bool().unwrap_or(known);
-    let cursor = if known { Raw::written(|json| json.raw(cursor.raw())) } else { Raw::null() };
+    let cursor = if known { Raw::of(cursor) } else { Raw::null() };
     let mut effect = Effect::None;
     for (name, value) in [("cursor", cursor), ("hasMore", Raw::written(|json| json.bool(has_more)))] {
         effect = effect.and(sink.chunk(Chunk::Panel { panel: PanelName::Session, name, value: &value }));

@@ -17,7 +17,7 @@ pub use generate::{Arguments, Fragment, Framing, Item, Stream, Wire, streams, ta
 pub use oracle::{Oracle, decode};
 pub use run::{
     Chat, Cuts, Outcome, Random, chat_of, chat_with, check, check_faults, check_lines, check_of, check_open,
-    check_open_of, outcome, outcome_of, outcome_with,
+    check_open_of, outcome, outcome_of, outcome_with, rests,
 };
 pub use show::{fields, lines, unindent, without_ids};
 pub use strict::is_strict_json;

@@ -227,7 +227,7 @@ pub fn outcome_of(format: Format, options: Options, input: &[u8]) -> Outcome {
         chat.feed(input, cuts);
         chat.finish();
         let outcome = chat.outcome();
-        rests(&outcome.rows);
+        rests(&outcome.rows, "at the end");
         honest(&outcome.rows);
         (outcome, chat)
     };
@@ -328,10 +328,11 @@ pub fn check_open_of(format: Format, input: impl AsRef<[u8]>, expected: &str) ->
 }
 
 /// No row moves: neither streaming nor preparing nor running, and no spinner.
-fn rests(rows: &Value) {
+#[track_caller]
+pub fn rests(rows: &Value, what: &str) {
     for row in rows.as_array().into_iter().flatten() {
         let moves = ["streaming", "preparing", "running"].iter().any(|state| row["state"] == *state);
-        assert!(!moves && row["busy"] == false, "not at rest: {row}");
+        assert!(!moves && row["busy"] == false, "{what}: not at rest: {row}");
     }
 }
 

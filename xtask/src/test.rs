@@ -2,6 +2,7 @@
 //! up what it needs; one that fails does not keep the others from running.
 //! The last line is `N passed, M failed`.
 
+use chatrows::Format;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -167,7 +168,7 @@ fn clippy(project: &Project) -> Result<()> {
     let module = ["clippy", "--package", "chatrows", "--lib", "--tests", "--target", setup::WASM];
     run(project.cargo().args(module).args(STRICT))?;
     // Each format alone.
-    for format in ["openai-chat", "say", "api-stream", "acp", "task-stream", "agent-events"] {
+    for format in Format::ALL.iter().filter(|format| **format != Format::Auto).map(|format| format.name()) {
         let alone = ["clippy", "--package", "chatrows", "--lib", "--no-default-features", "--features", format];
         run(project.cargo().args(alone).args(["--target", setup::WASM]).args(STRICT))?;
     }

@@ -214,10 +214,7 @@ impl Session {
     /// nothing is added, where the id is taken.
     pub fn append_leaf(&mut self, target: Option<Node>, id: &str, timestamp: &str) -> bool {
         let target = target.and_then(|target| self.entry(target)).map(|entry| entry.id.into_owned());
-        let entry = self.written("leaf", id, timestamp, |json| match &target {
-            Some(target) => json.key("targetId").string(target),
-            None => json.key("targetId").null(),
-        });
+        let entry = self.written("leaf", id, timestamp, leaf_members(target.as_deref()));
         entry.as_ref().map(|entry| self.append(entry.as_str())).is_some()
     }
 
@@ -325,24 +322,21 @@ impl Session {
     /// ```
     pub fn walk(&self, from: Option<Node>, to: Option<Node>) -> String {
         let Difference { common, left, entered } = self.difference(from, to);
-        let mut json = JsonWriter::default();
+        let mut lines = String::new();
         if !left.is_empty() {
-            json.object(|json| {
-                json.key("type").string("leaf");
-                match common.and_then(|common| self.entry(common)) {
-                    Some(entry) => json.key("targetId").string(&entry.id),
-                    None => json.key("targetId").null(),
-                }
+            let common = common.and_then(|common| self.entry(common));
+            let moved = leaf_members(common.as_ref().map(|entry| &*entry.id));
+            let leaf = Raw::written(|json| {
+                json.object(|json| {
+                    json.key("type").string("leaf");
+                    moved(json);
+                });
             });
+            lines.push_str(leaf.as_str());
+            lines.push('\n');
         }
-        let mut lines = json.into_string();
         for entry in entered.into_iter().filter_map(|node| self.entry(node)) {
-            if !lines.is_empty() {
-                lines.push('\n');
-            }
             lines.push_str(entry.json.trim_end());
-        }
-        if !lines.is_empty() {
             lines.push('\n');
         }
         lines
@@ -413,5 +407,13 @@ impl Session {
     /// The branch that ends at `leaf` as a session of its own, without its labels.
     pub fn fork(&self, leaf: Option<Node>, header: ForkHeader<'_>) -> Session {
         fork::fork(self, leaf, header)
+    }
+}
+
+/// What a `leaf` entry has of its own.
+fn leaf_members(target: Option<&str>) -> impl FnOnce(&mut JsonWriter) {
+    move |json| match target {
+        Some(target) => json.key("targetId").string(target),
+        None => json.key("targetId").null(),
     }
 }

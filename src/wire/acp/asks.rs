@@ -212,7 +212,7 @@ impl Question {
         for part in &mut self.parts {
             let answer = answers.get(&part.text).map_or(Value::ABSENT, |answer| answer.value);
             if answer.str().is_some() || answer.is_array() {
-                part.answer = Some(Raw::written(|json| json.raw(answer.raw())));
+                part.answer = Some(Raw::of(answer));
             }
         }
         answers.work()

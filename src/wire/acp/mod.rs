@@ -12,7 +12,7 @@ use super::{Outcome, RecordDecoder, error_message};
 use crate::chunk::{Block, Chunk, ChunkSink, Effect};
 use crate::json::{JsonStr, JsonWriter, Raw, Value};
 use crate::limits::Limits;
-use crate::row::{Fact, PanelName, RowKind, RowState, error, message, said};
+use crate::row::{Fact, PanelName, RowKind, RowState, error, message, said, text};
 use crate::sorted::{Keyed, Sorted};
 use asks::{Asked, Early, Form, Request};
 use calls::Call;
@@ -853,9 +853,7 @@ pub(super) fn outcome(read: Option<Result<Effect, &'static str>>) -> Outcome {
     match read {
         None => Outcome::Skipped,
         Some(Err(reason)) => Outcome::Faulted(reason),
-        Some(Ok(Effect::None)) => Outcome::NoOp,
-        Some(Ok(Effect::Changed)) => Outcome::Applied,
-        Some(Ok(Effect::Refused(refusal))) => Outcome::Faulted(refusal.code()),
+        Some(Ok(effect)) => effect.into(),
     }
 }
 
@@ -891,11 +889,6 @@ pub(super) fn fits(value: Value<'_>) -> bool {
         || is(value.get("args").at(0))
         || value.get("sessionUpdate").str().is_some()
         || value.get("payload").is_object() && value.get("kind").str().is_some()
-}
-
-/// A string, or nothing.
-fn text(value: Value<'_>) -> Cow<'_, str> {
-    value.str().map(JsonStr::text).unwrap_or_default()
 }
 
 /// What another stream may name a block by.

@@ -2,9 +2,10 @@
 
 use super::calls::word;
 use super::{Acp, text};
-use crate::chunk::{Chunk, ChunkSink, Effect, Usage};
+use crate::chunk::{ChunkSink, Effect, Usage};
 use crate::json::{JsonWriter, Raw, Value};
 use crate::row::{PanelName, said};
+use crate::wire::{set_panel, tell_usage};
 
 const NONE: &str = "[]";
 
@@ -27,7 +28,7 @@ impl Acp {
                     return Some(Effect::None);
                 }
                 self.plan = None;
-                set(sink, PanelName::Plan, "entries", &Raw::null()).and(set(
+                set_panel(sink, PanelName::Plan, "entries", &Raw::null()).and(set_panel(
                     sink,
                     PanelName::Plan,
                     "text",
@@ -39,17 +40,17 @@ impl Acp {
                 let commands = commands.into_iter().find(|commands| commands.is_array()).unwrap_or(Value::ABSENT);
                 let named = |command: &Value<'_>| command.str().is_some() || said(*command, &["name"]).is_some();
                 let list = array(commands.items().filter(named), |command, json| json.raw(command.raw()));
-                set(sink, PanelName::Commands, "available", &list)
+                set_panel(sink, PanelName::Commands, "available", &list)
             }
             "current_mode_update" | "permission_mode_update" => {
                 match said(update, &["currentModeId", "modeId", "mode", "permissionMode"]) {
                     Some(_) if self.has_options => Effect::None,
-                    Some(mode) => set(sink, PanelName::Mode, "current", &word(&mode)),
+                    Some(mode) => set_panel(sink, PanelName::Mode, "current", &word(&mode)),
                     None => Effect::None,
                 }
             }
             "model_update" => match said(update, &["model", "modelId", "currentModelId"]) {
-                Some(model) => set(sink, PanelName::Mode, "model", &word(&model)),
+                Some(model) => set_panel(sink, PanelName::Mode, "model", &word(&model)),
                 None => Effect::None,
             },
             "config_option_update" => self.read_options(update.get("configOptions"), sink),
@@ -59,12 +60,7 @@ impl Acp {
                     let value = update.get(name);
                     // Absent is as it was, null takes it back.
                     if value.str().is_some() || value.exists() && value.is_null() {
-                        effect = effect.and(set(
-                            sink,
-                            PanelName::Session,
-                            name,
-                            &Raw::written(|json| json.raw(value.raw())),
-                        ));
+                        effect = effect.and(set_panel(sink, PanelName::Session, name, &Raw::of(value)));
                     }
                 }
                 effect
@@ -99,8 +95,8 @@ impl Acp {
         let all = || entries.into_iter().flat_map(Value::items);
         self.plan_done = all().next().is_some() && all().all(|entry| text(entry.get("status")) == "completed");
         let words = said(plan, &["content", "uri"]).map(|words| word(&words));
-        let shown = set(sink, PanelName::Plan, "entries", &list.unwrap_or_else(Raw::null));
-        shown.and(set(sink, PanelName::Plan, "text", &words.unwrap_or_else(Raw::null)))
+        let shown = set_panel(sink, PanelName::Plan, "entries", &list.unwrap_or_else(Raw::null));
+        shown.and(set_panel(sink, PanelName::Plan, "text", &words.unwrap_or_else(Raw::null)))
     }
 
     /// Context used, or tokens: what is absent or of another type stays as it was.
@@ -108,7 +104,7 @@ impl Acp {
         let mut effect = Effect::None;
         for name in ["used", "size"] {
             if let Some(number) = update.get(name).u64() {
-                effect = effect.and(set(sink, PanelName::Usage, name, &Raw::written(|json| json.number(number))));
+                effect = effect.and(set_panel(sink, PanelName::Usage, name, &Raw::written(|json| json.number(number))));
             }
         }
         let cost = update.get("cost");
@@ -121,7 +117,7 @@ impl Acp {
                     }
                 });
             });
-            effect = effect.and(set(sink, PanelName::Usage, "cost", &cost));
+            effect = effect.and(set_panel(sink, PanelName::Usage, "cost", &cost));
         }
         effect.and(tokens(update, sink))
     }
@@ -131,12 +127,12 @@ impl Acp {
         let mut effect = self.read_options(result.get("configOptions"), sink);
         let modes = if self.has_options { Value::ABSENT } else { result.get("modes") };
         if let Some(current) = said(modes, &["currentModeId"]) {
-            effect = effect.and(set(sink, PanelName::Mode, "current", &word(&current)));
+            effect = effect.and(set_panel(sink, PanelName::Mode, "current", &word(&current)));
         }
         if modes.get("availableModes").is_array() {
             let whole = modes.get("availableModes").items().filter(|mode| said(*mode, &["id"]).is_some());
             let list = array(whole, |mode, json| json.raw(mode.raw()));
-            effect = effect.and(set(sink, PanelName::Mode, "available", &list));
+            effect = effect.and(set_panel(sink, PanelName::Mode, "available", &list));
         }
         effect
     }
@@ -152,9 +148,9 @@ impl Acp {
         };
         let list = array(options.items().filter(is_known), |option, json| json.raw(option.raw()));
         self.has_options = list.as_str() != NONE;
-        let mut effect = set(sink, PanelName::Mode, "options", &list);
+        let mut effect = set_panel(sink, PanelName::Mode, "options", &list);
         for name in ["current", "available"].iter().filter(|_| self.has_options) {
-            effect = effect.and(set(sink, PanelName::Mode, name, &Raw::null()));
+            effect = effect.and(set_panel(sink, PanelName::Mode, name, &Raw::null()));
         }
         effect
     }
@@ -170,11 +166,7 @@ pub(crate) fn tokens(usage: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         reasoning_tokens: count(["thoughtTokens", "reasoning_tokens"]),
         cached_tokens: count(["cachedReadTokens", "cached_tokens"]),
     };
-    if used == Usage::default() { Effect::None } else { sink.chunk(Chunk::Usage(used)) }
-}
-
-fn set(sink: &mut dyn ChunkSink, panel: PanelName, name: &'static str, value: &Raw) -> Effect {
-    sink.chunk(Chunk::Panel { panel, name, value })
+    tell_usage(used, sink)
 }
 
 fn array<'a>(items: impl Iterator<Item = Value<'a>>, write: impl Fn(Value<'a>, &mut JsonWriter)) -> Raw {

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use super::{AgentEvents, content_text, failure, images, member};
 use crate::chunk::{Block, Chunk, ChunkSink, Effect, ToolBlock};
-use crate::json::{JsonWriter, Raw, Tape, Value};
-use crate::row::{Fact, RowKind, RowState, said};
+use crate::json::{Raw, Tape, Value};
+use crate::row::{Fact, RowKind, RowState, list_of_one, said};
 use crate::sorted::Keyed;
 
 /// A call as far as it is known.
@@ -364,16 +364,8 @@ impl Call {
             self.output = Some(words.into_owned());
         }
         self.images = images(content);
-        self.content = said(result.get("details"), &["diff"]).map(|diff| {
-            Raw::written(|json: &mut JsonWriter| {
-                json.array(|json| {
-                    json.object(|json| {
-                        json.key("type").string("patch");
-                        json.key("text").string(&diff);
-                    });
-                });
-            })
-        });
+        let diff = said(result.get("details"), &["diff"]);
+        self.content = diff.map(|diff| list_of_one(&[("type", "patch"), ("text", &diff)]));
     }
 }
 

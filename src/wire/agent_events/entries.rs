@@ -2,9 +2,9 @@
 //! the leaf, which is the last entry, or where an entry says: what is on another branch is taken away.
 
 use super::calls::Call;
-use super::{AgentEvents, Read, name_session, panel, raw, text};
+use super::{AgentEvents, Read, name_session, set_panel, text};
 use crate::chunk::{Chunk, ChunkSink, Effect};
-use crate::json::Value;
+use crate::json::{Raw, Value};
 use crate::row::PanelName;
 use crate::sorted::{Keyed, Sorted};
 
@@ -92,9 +92,13 @@ impl AgentEvents {
         Some(match kind {
             "branch_summary" => self.summary_entry(entry, sink),
             "session_info" => name_session(entry, sink),
-            "model_change" => panel(sink, PanelName::Mode, "model", &raw(entry.get("modelId"))),
-            "thinking_level_change" => panel(sink, PanelName::Mode, "thinkingLevel", &raw(entry.get("thinkingLevel"))),
-            "active_tools_change" => panel(sink, PanelName::Mode, "activeTools", &raw(entry.get("activeToolNames"))),
+            "model_change" => set_panel(sink, PanelName::Mode, "model", &Raw::of(entry.get("modelId"))),
+            "thinking_level_change" => {
+                set_panel(sink, PanelName::Mode, "thinkingLevel", &Raw::of(entry.get("thinkingLevel")))
+            }
+            "active_tools_change" => {
+                set_panel(sink, PanelName::Mode, "activeTools", &Raw::of(entry.get("activeToolNames")))
+            }
             // What is for the model, for an extension or for the tree.
             "custom" | "label" | "usage" | "context_edit" | "leaf" => Effect::None,
             _ => return None,
@@ -112,7 +116,7 @@ impl AgentEvents {
         ] {
             let value = header.get(name);
             if value.str().is_some() {
-                effect = effect.and(panel(sink, of, shown, &raw(value)));
+                effect = effect.and(set_panel(sink, of, shown, &Raw::of(value)));
             }
         }
         effect

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{AgentEvents, content_text, failure, images, is_assistant, member, text, usage};
+use super::{AgentEvents, content_text, failure, image, images, is_assistant, member, text, usage};
 use crate::chunk::{Block, Chunk, ChunkSink, Effect};
 use crate::json::{JsonWriter, Raw, Value};
 use crate::row::{Fact, RowKind, RowState, said};
@@ -504,12 +504,4 @@ impl AgentEvents {
 /// The text of a part of either kind.
 fn part_text(part: Value<'_>) -> Option<crate::json::JsonStr<'_>> {
     part.get("text").str().or_else(|| part.get("thinking").str())
-}
-
-/// One image, as a list of it.
-fn image(item: Value<'_>) -> Option<Raw> {
-    let data = item.get("data").str()?;
-    let kind = said(item, &["mimeType", "mediaType"]).unwrap_or(Cow::Borrowed("image/png"));
-    let url = ["data:", &kind, ";base64,", data.raw()].concat();
-    Some(crate::row::list_of_one(&[("url", &url), ("mediaType", &kind)]))
 }

@@ -8,11 +8,11 @@ mod messages;
 
 use std::borrow::Cow;
 
-use super::{Outcome, RecordDecoder, error_message, retryable};
-use crate::chunk::{Block, Chunk, ChunkSink, Effect};
+use super::{Outcome, RecordDecoder, error_message, retryable, set_panel, tell_usage};
+use crate::chunk::{Block, Chunk, ChunkSink, Effect, Usage};
 use crate::json::{JsonStr, JsonWriter, Raw, Tape, Value};
 use crate::limits::Limits;
-use crate::row::{Fact, PanelName, RowKind, RowState, error, list_of_one, message, said};
+use crate::row::{Fact, PanelName, RowKind, RowState, error, list_of_one, message, said, text};
 use crate::sorted::Sorted;
 use calls::Call;
 use entries::Path;
@@ -96,17 +96,17 @@ impl AgentEvents {
             }
             "queue_update" => {
                 let mut effect = Effect::None;
-                for (name, queue) in [("steering", "steering"), ("followUp", "followUp"), ("nextTurn", "nextTurn")] {
+                for queue in ["steering", "followUp", "nextTurn"] {
                     let items = value.get(queue);
                     let waits = items.is_array() && items.at(0).exists();
-                    let list = if waits { raw(items) } else { Raw::null() };
-                    effect = effect.and(panel(sink, PanelName::Queue, name, &list));
+                    let list = if waits { Raw::of(items) } else { Raw::null() };
+                    effect = effect.and(set_panel(sink, PanelName::Queue, queue, &list));
                 }
                 effect
             }
             "entry_appended" => self.entry_appended(value.get("entry"), sink)?,
             "session_info_changed" => name_session(value, sink),
-            "thinking_level_changed" => panel(sink, PanelName::Mode, "thinkingLevel", &raw(value.get("level"))),
+            "thinking_level_changed" => set_panel(sink, PanelName::Mode, "thinkingLevel", &Raw::of(value.get("level"))),
             "compaction_start" | "auto_compaction_start" => self.compact(sink),
             "compaction_end" | "auto_compaction_end" => self.compacted(value, sink),
             "auto_retry_start" | "summarization_retry_scheduled" => self.try_again(value, sink),
@@ -264,12 +264,7 @@ impl RecordDecoder for AgentEvents {
         if self.at_work.is_none() {
             self.set_at_work(false, sink);
         }
-        match self.read(value, sink) {
-            None => Outcome::Skipped,
-            Some(Effect::None) => Outcome::NoOp,
-            Some(Effect::Changed) => Outcome::Applied,
-            Some(Effect::Refused(refusal)) => Outcome::Faulted(refusal.code()),
-        }
+        self.read(value, sink).map_or(Outcome::Skipped, Outcome::from)
     }
 
     fn finish(&mut self, _sink: &mut dyn ChunkSink) {}
@@ -334,15 +329,6 @@ fn is_assistant(message: Value<'_>) -> bool {
     message.get("role").str().is_some_and(|role| role.raw() == "assistant")
 }
 
-/// A string, or nothing.
-fn text(value: Value<'_>) -> Cow<'_, str> {
-    value.str().map(JsonStr::text).unwrap_or_default()
-}
-
-fn raw(value: Value<'_>) -> Raw {
-    if value.exists() { Raw::written(|json| json.raw(value.raw())) } else { Raw::null() }
-}
-
 /// An object of one member, whose value is JSON text.
 fn member(name: &str, value: &str) -> Raw {
     Raw::written(|json| json.object(|json| json.key(name).raw(value)))
@@ -370,8 +356,13 @@ fn content_text(content: Value<'_>) -> Cow<'_, str> {
         return words.text();
     }
     let mut texts = content.items().filter_map(|item| item.get("text").str()).map(JsonStr::text);
-    let Some(first) = texts.next() else { return Cow::Borrowed("") };
-    texts.fold(first, |all, more| Cow::Owned([&*all, "\n", &*more].concat()))
+    let mut all = texts.next().unwrap_or_default();
+    for more in texts {
+        let all = all.to_mut();
+        all.push('\n');
+        all.push_str(&more);
+    }
+    all
 }
 
 /// The images of a content, as a row has them.
@@ -379,18 +370,22 @@ fn images(content: Value<'_>) -> Option<Raw> {
     let mut any = false;
     let list = Raw::written(|json: &mut JsonWriter| {
         json.array(|json| {
-            for item in content.items() {
-                let Some(data) = item.get("data").str() else { continue };
-                // One generation of the interface has the one name, the wire the other.
-                let kind = said(item, &["mimeType", "mediaType"]).unwrap_or(Cow::Borrowed("image/png"));
-                let url = ["data:", &kind, ";base64,", data.raw()].concat();
+            for one in content.items().filter_map(image) {
                 any = true;
-                let one = list_of_one(&[("url", &url), ("mediaType", &kind)]);
                 json.raw(one.inner());
             }
         });
     });
     any.then_some(list)
+}
+
+/// One image, as a list of it.
+fn image(item: Value<'_>) -> Option<Raw> {
+    let data = item.get("data").str()?;
+    // One generation of the interface has the one name, the wire the other.
+    let kind = said(item, &["mimeType", "mediaType"]).unwrap_or(Cow::Borrowed("image/png"));
+    let url = ["data:", &kind, ";base64,", data.raw()].concat();
+    Some(list_of_one(&[("url", &url), ("mediaType", &kind)]))
 }
 
 fn compaction_facts(compaction: Value<'_>) -> Vec<(Fact, Raw)> {
@@ -402,22 +397,18 @@ fn compaction_facts(compaction: Value<'_>) -> Vec<(Fact, Raw)> {
 /// Tokens of a message; where nothing was used nothing is said.
 fn usage(usage: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
     let count = |name: &str| usage.get(name).u64().filter(|count| *count > 0);
-    let used = crate::chunk::Usage {
+    let used = Usage {
         input_tokens: count("input"),
         output_tokens: count("output"),
         total_tokens: count("totalTokens"),
         reasoning_tokens: count("reasoning"),
         cached_tokens: count("cacheRead"),
     };
-    if used == crate::chunk::Usage::default() { Effect::None } else { sink.chunk(Chunk::Usage(used)) }
+    tell_usage(used, sink)
 }
 
 /// The session's name; without one, or with an empty one, it has none.
 fn name_session(event: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
     let name = said(event, &["name"]).map(|name| Raw::written(|json| json.string(&name)));
-    panel(sink, PanelName::Session, "title", &name.unwrap_or_else(Raw::null))
-}
-
-fn panel(sink: &mut dyn ChunkSink, panel: PanelName, name: &'static str, value: &Raw) -> Effect {
-    sink.chunk(Chunk::Panel { panel, name, value })
+    set_panel(sink, PanelName::Session, "title", &name.unwrap_or_else(Raw::null))
 }
