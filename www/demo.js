@@ -39,7 +39,7 @@ async function start() {
   const tree = new SessionTree(chat, AgentSession, (walk) => {
     window.__stream = stream = tree.stream;
     if (walk) showWire(new TextEncoder().encode(walk));
-    say("Session");
+    end("done");
   });
   /** `fed`: what the stream has had, as pieces; `again`: how the rows stood before they are played again on top. */
   let choice, player, stream, fed, again, played = false, before = chat.stats();
@@ -187,7 +187,6 @@ async function start() {
 
   /** The branch of the session's leaf; what is no session says why. */
   function walk() {
-    if (tree.session) return;
     $("empty").hidden = true;
     try {
       tree.begin(choice.session());

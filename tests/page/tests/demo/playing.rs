@@ -3,7 +3,7 @@
 use page::{Page, each_browser};
 use serde_json::json;
 
-const RECORDINGS: [&str; 14] = [
+const RECORDINGS: [&str; 16] = [
     "A short answer",
     "Reasoning, then an answer",
     "A tool call of 200 KB",
@@ -18,6 +18,8 @@ const RECORDINGS: [&str; 14] = [
     "Sources, and a call in parts",
     "Tools that wait",
     "A question by a call",
+    "An agent’s run",
+    "A session to walk",
 ];
 
 /// Plays a recording at the given speed to its end.
@@ -117,7 +119,10 @@ fn every_recording_ends_at_rest() {
         page.open().await;
         assert_eq!(page.texts("#recording option:not([value=live])").await, RECORDINGS);
         let formats = "[...document.querySelectorAll('#recording optgroup')].map((group) => group.label)";
-        assert_eq!(page.eval(formats).await, json!(["OpenAI chat", "Say messages", "API stream", "Task stream"]));
+        assert_eq!(
+            page.eval(formats).await,
+            json!(["OpenAI chat", "Say messages", "API stream", "Agent events", "Task stream"])
+        );
         for recording in RECORDINGS {
             page.play_through(recording).await;
             page.wait_for_fact("Activity", "idle").await;

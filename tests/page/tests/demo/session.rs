@@ -42,7 +42,7 @@ fn rows_follow_the_entry_that_is_chosen() {
         page.open().await;
         page.choose("A session to walk").await;
         page.press("Play").await;
-        page.wait_for_status("Session").await;
+        page.wait_for_status("Done").await;
         page.wait_for("document.querySelectorAll('#log [data-row]').length === window.__chat.rows().length").await;
         let whole = texts(page).await;
         assert!(whole.iter().any(|text| text == "One line for each is enough."), "{whole:?}");
@@ -72,7 +72,7 @@ fn a_dropped_session_becomes_a_tree() {
         let file =
             [head, entry("a", None, "one"), entry("b", Some("a"), "two"), entry("c", Some("a"), "three")].join("\n");
         page.drop_file("own.jsonl", &file).await;
-        page.wait_for_status("Session").await;
+        page.wait_for_status("Done").await;
         wait_for_texts(page, &["one", "three"]).await;
         choose(page, "b").await;
         wait_for_texts(page, &["one", "two"]).await;
