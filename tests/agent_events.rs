@@ -312,6 +312,54 @@ fn ids_that_come_again_are_other_calls() {
     check(&all([first, second]), rows);
 }
 
+#[test]
+fn a_call_is_one_row_in_any_order() {
+    let row = r#"tool done f#A({"x":1}) whole output "r""#;
+    check(&all([result("A", "r").to_vec(), called(&["A"])]), row);
+    check(&all([vec![runs("A"), ran("A", "r", false)], called(&["A"])]), row);
+    check(&all([called(&["A"]), vec![ran("A", "r", false), runs("A")]]), row);
+    // Its id is known after it ran.
+    let unnamed = [start("assistant"), part("toolcall_start", 0, json!({})), delta("toolcall_delta", 0, "{\"x\":1}")];
+    let known = end(json!([call("A", json!({"x": 1}))]), "toolUse");
+    let records = all([unnamed.to_vec(), vec![runs("A"), known, ran("A", "r", false)]]);
+    assert_eq!(run(&lines_of(&records), Cuts::Whole).lines(), row);
+}
+
+#[test]
+fn results_are_those_of_their_own_calls() {
+    let message = |id: &str| json!({"role": "toolResult", "toolCallId": id, "content": id});
+    let records =
+        [of("message_start", json!({"message": message("A")})), of("message_end", json!({"message": message("B")}))];
+    check(&records, "tool done ?#A() output \"A\"\n tool done ?#B() output \"B\"");
+}
+
+#[test]
+fn a_character_may_be_cut_between_two_deltas() {
+    let lines = |kind: &str, halves: [&str; 2]| -> String {
+        let line = |half: &str| {
+            let event = format!(r#"{{"type":"{kind}","contentIndex":0,"delta":"{half}"}}"#);
+            format!("{{\"type\":\"message_update\",\"assistantMessageEvent\":{event}}}\n")
+        };
+        halves.map(line).concat()
+    };
+    check_text(&lines("text_delta", [r"a\ud83d", r"\ude00b"]), r#"text streaming "a😀b""#);
+    check_text(&lines("toolcall_delta", [r#"[\"\ud83d"#, r#"\ude00\"]"#]), r#"tool preparing ?(["😀"])"#);
+    let alone = lines("text_delta", [r"a\ud83d", ""]) + &lines_of(&[of("agent_settled", json!({}))]);
+    check_text(&alone, "text interrupted \"a\u{fffd}\"");
+    let shell = |half: &str| format!("{{\"type\":\"bash_execution_update\",\"id\":\"1\",\"delta\":\"{half}\"}}\n");
+    check_text(&[r"\ud83d", r"\ude00"].map(shell).concat(), r#"tool running bash() output "😀""#);
+}
+
+#[test]
+fn a_message_has_no_more_parts_than_may_be_open() {
+    let far = chatrows::limits::OPEN_BLOCKS as u64;
+    let chat = run(&lines_of(&[delta("text_delta", far, "x"), delta("text_delta", far - 1, "y")]), Cuts::Whole);
+    assert_eq!(
+        (chat.lines(), chat.faults()),
+        ("notice done limit.open-blocks\ntext streaming \"y\"".to_owned(), vec!["open-blocks".to_owned()])
+    );
+}
+
 // Ends that are none.
 
 #[test]
@@ -361,6 +409,18 @@ fn a_failure_that_only_the_end_of_the_run_tells_of_is_shown() {
     let run = of("agent_end", json!({"messages": [user, failed]}));
     let records = all([vec![of("agent_start", json!({}))], pair(user.clone()).to_vec(), vec![run]]);
     check(&records, "user done \"go\"\n error done \"boom\"");
+}
+
+#[test]
+fn the_end_of_a_run_tells_nothing_twice() {
+    let answer = |text: &str, time: u64| message("assistant", json!([words(text)]), json!({"timestamp": time}));
+    let over = of("agent_end", json!({"messages": [answer("a", 1), answer("b", 2)], "willRetry": false}));
+    let told = |text: &str, time: u64| of("message_end", json!({"message": answer(text, time)}));
+    check(&[told("a", 1), told("b", 2), over.clone(), over.clone()], "text done \"a\"\n text done \"b\"");
+    // The stream was joined in the run.
+    check(&[told("b", 2), over.clone()], r#"text done "b""#);
+    check(&[told("a", 1), over.clone()], "text done \"a\"\n text done \"b\"");
+    check(&[over], "text done \"a\"\n text done \"b\"");
 }
 
 #[test]
@@ -503,6 +563,19 @@ fn images_of_the_user_have_either_name_of_their_type() {
 }
 
 #[test]
+fn an_image_has_its_data_whatever_it_is_escaped_by() {
+    let line = r#"{"role":"user","content":[{"type":"image","data":"iVBO\/w0K\u003d","mimeType":"image/png"}]}"#;
+    check_text(&format!("{line}\n"), "user done images data:image/png;base64,iVBO/w0K=");
+}
+
+#[test]
+fn messages_may_overlap() {
+    let [user, custom] = [message("user", json!("u"), json!({})), message("custom", json!("c"), json!({}))].map(pair);
+    let records = [user[0].clone(), custom[0].clone(), user[1].clone(), custom[1].clone()];
+    check(&records, "user done \"u\"\n custom done \"c\"");
+}
+
+#[test]
 fn what_is_for_the_model_only_shows_nothing() {
     check(&pair(message("system", json!("be kind"), json!({}))), "");
     check(&pair(message("custom", json!("x"), json!({"customType": "t", "display": false}))), "");
@@ -534,10 +607,15 @@ fn commands_of_the_user_are_calls_of_the_shell() {
     check(&shell(json!({"exitCode": 0})), &rows("done", ""));
     check(&shell(json!({"exitCode": 2})), &rows("failed", " wrong"));
     check(&shell(json!({"cancelled": true})), &rows("cancelled", ""));
-    let grows = |delta: &str| of("bash_execution_update", json!({"id": "1", "delta": delta}));
+    let update = |id: &str, delta: &str| of("bash_execution_update", json!({"id": id, "delta": delta}));
+    let grows = |delta: &str| update("1", delta);
     let running = [grows("a"), grows("\n")];
     check(&running, r#"tool running bash() output "a\n""#);
     check(&all([running.to_vec(), shell(json!({"exitCode": 0})).to_vec()]), &rows("done", ""));
+    // One that was given up gets nothing of the next.
+    let next = [update("0", "old"), of("agent_settled", json!({})), grows("a"), grows("\n")];
+    let left = format!("tool interrupted bash() output \"old\"\n {}", rows("done", ""));
+    check(&all([next.to_vec(), shell(json!({"exitCode": 0})).to_vec()]), &left);
 }
 
 #[test]
@@ -650,12 +728,15 @@ fn tokens_are_those_of_the_message() {
     let used = json!({"input": 10, "output": 7, "cacheRead": 3, "totalTokens": 20});
     let mut event = delta("text_delta", 0, "x");
     event["usage"] = used;
-    let chat = check(&[start("assistant"), event], r#"text streaming "x""#);
-    let panel = &chat.panels()["usage"];
-    assert_eq!(
-        [&panel["inputTokens"], &panel["outputTokens"], &panel["cachedTokens"], &panel["totalTokens"]],
-        [10, 7, 3, 20]
-    );
+    let chat = check(&[start("assistant"), event.clone()], r#"text streaming "x""#);
+    let counts = |chat: &Chat| {
+        ["inputTokens", "outputTokens", "cachedTokens", "totalTokens"].map(|name| chat.panels()["usage"][name].clone())
+    };
+    assert_eq!(counts(&chat), [10, 7, 3, 20]);
+    let mut next = delta("text_delta", 0, "y");
+    next["usage"] = json!({"input": 4, "output": 0, "cacheRead": 0, "totalTokens": 4});
+    let chat = check(&[start("assistant"), event, next], r#"text streaming "xy""#);
+    assert_eq!(counts(&chat), [4, 0, 0, 4]);
 }
 
 #[test]
@@ -812,7 +893,56 @@ fn an_entry_that_hangs_elsewhere_begins_another_branch() {
     let root = all([records.to_vec(), vec![user_entry("5", json!(null), "e")]]);
     check_branch(&root, r#"user done "e""#);
     let nowhere = all([records.to_vec(), vec![user_entry("5", json!("gone"), "e")]]);
-    check_branch(&nowhere, "user done \"a\"\n user done \"d\"\n user done \"e\"");
+    check_branch(&nowhere, r#"user done "e""#);
+    assert_eq!(run(&lines_of(&nowhere), Cuts::Whole).faults(), ["missing-parent"]);
+}
+
+#[test]
+fn a_branch_that_was_left_is_there_again() {
+    let records = [
+        user_entry("a", json!(null), "a"),
+        user_entry("b", json!("a"), "b"),
+        user_entry("c", json!("a"), "c"),
+        user_entry("d", json!("b"), "d"),
+    ];
+    check_branch(&records, "user done \"a\"\n user done \"b\"\n user done \"d\"");
+    let leaf = |target: Value| of("leaf", json!({"id": "l", "parentId": "c", "targetId": target}));
+    check_branch(&all([records[..3].to_vec(), vec![leaf(json!("b"))]]), "user done \"a\"\n user done \"b\"");
+    let nowhere = all([records[..3].to_vec(), vec![leaf(json!("x"))]]);
+    check_branch(&nowhere, "user done \"a\"\n user done \"c\"");
+    assert_eq!(run(&lines_of(&nowhere), Cuts::Whole).faults(), ["missing-target"]);
+}
+
+#[test]
+fn an_entry_that_comes_twice_stands_once() {
+    let records =
+        [user_entry("a", json!(null), "a"), user_entry("b", json!("a"), "b"), user_entry("a", json!(null), "x")];
+    check_branch(&records, "user done \"a\"\n user done \"b\"");
+    assert_eq!(run(&lines_of(&records), Cuts::Whole).faults(), ["duplicate-id"]);
+}
+
+#[test]
+fn an_entry_without_a_parent_is_a_root() {
+    let mut orphan = user_entry("b", json!(null), "b");
+    orphan.as_object_mut().unwrap().remove("parentId");
+    check_branch(&[user_entry("a", json!(null), "a"), orphan], r#"user done "b""#);
+}
+
+#[test]
+fn the_settings_are_those_of_the_branch() {
+    let level = |id: &str, parent: &str, level: &str| {
+        entry(id, json!(parent), "thinking_level_change", json!({"thinkingLevel": level}))
+    };
+    let records = [
+        user_entry("a", json!(null), "a"),
+        level("b", "a", "low"),
+        level("c", "b", "high"),
+        entry("d", json!("c"), "model_change", json!({"modelId": "m"})),
+    ];
+    let mode = |more: Vec<Value>| run(&lines_of(&all([records.to_vec(), more])), Cuts::Whole).panels()["mode"].clone();
+    assert_eq!(mode(vec![]), json!({"thinkingLevel": "high", "model": "m"}));
+    assert_eq!(mode(vec![user_entry("e", json!("b"), "e")]), json!({"thinkingLevel": "low"}));
+    assert_eq!(mode(vec![user_entry("e", json!("a"), "e")]), Value::Null);
 }
 
 #[test]

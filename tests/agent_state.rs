@@ -84,6 +84,23 @@ fn a_message_is_put_together_from_what_is_new() {
 }
 
 #[test]
+fn a_character_may_be_cut_between_two_deltas() {
+    let mut all = AgentState::default();
+    for half in [r"a\ud83d", r"\ude00b"] {
+        let event = format!(r#"{{"type":"text_delta","contentIndex":0,"delta":"{half}"}}"#);
+        all.push(&format!(r#"{{"type":"message_update","assistantMessageEvent":{event}}}"#)).unwrap();
+    }
+    assert_eq!(json_of(&all)["streamingMessage"]["content"], json!([{"type": "text", "text": "a😀b"}]));
+}
+
+#[test]
+fn a_message_keeps_what_it_began_with() {
+    let begun = json!({"role": "assistant", "content": [], "model": "m", "stopReason": "stop"});
+    let events = [json!({"type": "message_start", "message": begun}), part("text_delta", 0, json!({"delta": "x"}))];
+    assert_eq!(json_of(&state(&events))["streamingMessage"]["model"], "m");
+}
+
+#[test]
 fn calls_run_from_their_start_to_their_end() {
     let event = |kind: &str, id: &str| json!({"type": format!("tool_execution_{kind}"), "toolCallId": id});
     let mut all = state(&[event("start", "A"), event("start", "B"), event("end", "A")]);

@@ -75,6 +75,17 @@ fn rows_follow_the_leaf() {
 }
 
 #[test]
+fn a_file_as_a_stream_shows_the_branch_of_its_leaf() {
+    for seed in 0..300 {
+        let session = session(&mut Random(seed));
+        let mut file = chat_of(Format::AgentEvents, Options::default());
+        file.push(&session.export());
+        let alone = shown(&mut chat_of(Format::AgentEvents, Options::default()), &session, None, session.leaf());
+        assert_eq!(file.lines(), alone, "seed {seed} in {}", String::from_utf8(session.export()).unwrap());
+    }
+}
+
+#[test]
 fn a_walk_tells_what_two_branches_do_not_share() {
     let file = r#"{"type":"session","version":3,"id":"s","cwd":"/p"}
 {"type":"message","id":"a","parentId":null,"message":{"role":"user","content":"one"}}

@@ -2,7 +2,8 @@
 //! that run, and what went wrong. One event goes in, what it changed comes out; the cost of an event does not grow with
 //! the number of messages. Facts: agent-events.md §2.
 
-use crate::json::{JsonStr, JsonWriter, Raw, ReadError, Tape, Value};
+use crate::json::{Half, JsonStr, JsonWriter, Raw, ReadError, Tape, Value};
+use crate::sorted::{Keyed, Sorted};
 
 /// The state.
 ///
@@ -21,9 +22,25 @@ pub struct AgentState {
     is_streaming: bool,
     streaming: Option<Streaming>,
     messages: Vec<Raw>,
-    pending: Vec<Box<str>>,
+    pending: Sorted<Pending>,
+    /// Calls that began so far.
+    began: u64,
     error: Option<String>,
     tape: Tape,
+}
+
+/// A call that runs.
+#[derive(Debug)]
+struct Pending {
+    id: Box<str>,
+    /// Which it was of all that began.
+    number: u64,
+}
+
+impl Keyed for Pending {
+    fn key(&self) -> &str {
+        &self.id
+    }
 }
 
 /// What an event changed.
@@ -58,6 +75,8 @@ enum Streaming {
         /// Its members but for the content, each with its comma.
         head: String,
         parts: Vec<Part>,
+        /// A character of which the next delta of this place has the other half.
+        half: (usize, Half),
     },
 }
 
@@ -156,18 +175,14 @@ impl AgentState {
 
     fn begin_call(&mut self, id: Value<'_>) -> bool {
         let Some(id) = id.str().map(JsonStr::text) else { return false };
-        let is_new = self.pending.iter().all(|known| **known != *id);
-        if is_new {
-            self.pending.push((&*id).into());
-        }
-        is_new
+        let (number, before) = (self.began, self.pending.len());
+        self.began += 1;
+        self.pending.get_or_insert(&id, || Pending { id: (&*id).into(), number });
+        self.pending.len() != before
     }
 
     fn end_call(&mut self, id: Value<'_>) -> bool {
-        let before = self.pending.len();
-        let id = id.str().map(JsonStr::text);
-        self.pending.retain(|known| Some(&**known) != id.as_deref());
-        self.pending.len() != before
+        id.str().is_some_and(|id| self.pending.remove(&id.text()).is_some())
     }
 
     /// An event about one part of the message that streams.
@@ -177,10 +192,17 @@ impl AgentState {
         let Some(index) = event.get("contentIndex").u64().and_then(|index| usize::try_from(index).ok()) else {
             return false;
         };
-        if !matches!(self.streaming, Some(Streaming::Parts { .. })) {
-            self.streaming = Some(Streaming::Parts { head: r#""role":"assistant","#.to_owned(), parts: Vec::new() });
+        if let Some(Streaming::Whole(known)) = &self.streaming {
+            let mut tape = Tape::default();
+            let known = tape.read(known.as_str()).ok().filter(|known| is_assistant(known.root()));
+            self.streaming = known.map(|known| Streaming::parts(known.root()));
         }
-        let Some(Streaming::Parts { parts, .. }) = &mut self.streaming else { return false };
+        let nothing = || Streaming::Parts {
+            head: r#""role":"assistant","#.to_owned(),
+            parts: Vec::new(),
+            half: Default::default(),
+        };
+        let Streaming::Parts { parts, half, .. } = self.streaming.get_or_insert_with(nothing) else { return false };
         // A message has no more parts than that; one that says it does is no message.
         if index >= crate::limits::OPEN_BLOCKS {
             return false;
@@ -202,9 +224,18 @@ impl AgentState {
             ("toolcall", "end") if event.get("toolCall").is_object() => {
                 *part = Part::Known(Raw::of(event.get("toolCall")))
             }
-            (_, "delta") => part.grow(of, &text("delta").unwrap_or_default()),
+            (_, "delta") => {
+                if half.0 != index {
+                    *half = (index, Half::default());
+                }
+                let mut more = String::new();
+                event.get("delta").str().into_iter().for_each(|delta| delta.decode_into(&mut more, &mut half.1));
+                part.grow(of, &more);
+                return true;
+            }
             _ => return false,
         }
+        *half = Default::default();
         true
     }
 
@@ -217,7 +248,7 @@ impl AgentState {
     pub fn streaming_message(&self) -> Option<String> {
         Some(match self.streaming.as_ref()? {
             Streaming::Whole(message) => message.as_str().to_owned(),
-            Streaming::Parts { head, parts } => {
+            Streaming::Parts { head, parts, .. } => {
                 let content = Raw::written(|json| json.array(|json| parts.iter().for_each(|part| part.write(json))));
                 ["{", head, r#""content":"#, content.as_str(), "}"].concat()
             }
@@ -231,7 +262,9 @@ impl AgentState {
 
     /// The ids of the calls that run, in the order in which they began.
     pub fn pending_tool_calls(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.pending.iter().map(|id| &**id)
+        let mut pending: Vec<&Pending> = self.pending.iter().collect();
+        pending.sort_by_key(|call| call.number);
+        pending.into_iter().map(|call| &*call.id)
     }
 
     /// What went wrong in this run, an abort included.
@@ -292,11 +325,16 @@ impl Streaming {
         if !is_assistant(message) || ends {
             return Streaming::Whole(Raw::of(message));
         }
+        Streaming::parts(message)
+    }
+
+    /// A message of which what it holds is still to come.
+    fn parts(message: Value<'_>) -> Streaming {
         let mut head = String::new();
         for (name, value) in message.members().filter(|(name, _)| name.text() != "content") {
             head.push_str(&["\"", name.raw(), "\":", value.raw(), ","].concat());
         }
-        Streaming::Parts { head, parts: Vec::new() }
+        Streaming::Parts { head, parts: Vec::new(), half: Default::default() }
     }
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use super::{AgentEvents, content_text, failure, images, member};
 use crate::chunk::{Block, Chunk, ChunkSink, Effect, ToolBlock};
-use crate::json::{Raw, Tape, Value};
+use crate::json::{Half, JsonStr, Raw, Tape, Value};
 use crate::row::{Fact, RowKind, RowState, list_of_one, said};
 use crate::sorted::Keyed;
 
@@ -23,16 +23,37 @@ pub(super) struct Call {
     /// Bytes of the arguments that were told.
     input_told: usize,
     input_done: bool,
-    output: Option<String>,
+    /// Characters of which the next delta has the other half: of the arguments, and of the output.
+    halves: [Half; 2],
+    gave: Gave,
     is_error: bool,
+    /// A message makes it.
+    made: bool,
     /// It gave back all that it will.
     ended: bool,
     told: bool,
     is_open: bool,
+    error: Option<Raw>,
+}
+
+/// What a call gave back.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Gave {
+    output: Option<String>,
     images: Option<Raw>,
     content: Option<Raw>,
     meta: Option<Raw>,
-    error: Option<Raw>,
+}
+
+/// A call as it was before an entry of a session said something of it.
+#[derive(Debug)]
+pub(super) enum Before {
+    /// There was none of this id.
+    Nothing,
+    /// Another had its id, or it was not made yet.
+    Other(Box<Call>),
+    /// It had another result, or none. What it gave back is kept where that was replaced.
+    Result { state: RowState, ended: bool, is_error: bool, meta: Option<Raw>, gave: Option<Box<Gave>> },
 }
 
 impl Keyed for Call {
@@ -41,16 +62,51 @@ impl Keyed for Call {
     }
 }
 
-/// A call that has no id yet is known by a line feed and its place.
+/// A call that has no id yet is known by a line feed and the key of its block.
+pub(super) fn placed(key: &str) -> Box<str> {
+    ["\n", key].concat().into()
+}
+
+/// What a delta adds: it may begin or end within a character.
+pub(super) fn decoded<'a>(delta: JsonStr<'a>, half: &mut Half) -> Cow<'a, str> {
+    match delta.borrowed(*half) {
+        Some(text) => Cow::Borrowed(text),
+        None => {
+            let mut text = String::new();
+            delta.decode_into(&mut text, half);
+            Cow::Owned(text)
+        }
+    }
+}
+
 fn wire_id(id: &str) -> Option<&str> {
     (!id.starts_with('\n')).then_some(id)
 }
 
 impl AgentEvents {
-    /// A call of this id stands at this place. An id that an earlier call had, which has ended, is another's now.
+    /// A message makes a call of this id. One of which something was told before it was made is the same; one that an
+    /// earlier message made, and that has ended, is another. Answers with the key of its block.
+    pub(super) fn make_call(&mut self, id: &str, key: &str) -> Box<str> {
+        let is_other = |known: &Call| known.made && !known.waits() && *known.block != *key;
+        let before = match self.calls.get(id).is_some_and(is_other) {
+            true => self.calls.remove(id).map_or(Before::Nothing, |other| Before::Other(Box::new(other))),
+            false => Before::Nothing,
+        };
+        self.new_call(id, key, before);
+        let Some(call) = self.calls.get_mut(id) else { return key.into() };
+        if !call.made && call.told {
+            self.path.keep_call(id, Before::Other(Box::new(call.clone())));
+        }
+        call.made = true;
+        call.block.clone()
+    }
+
+    /// Something is told of a call.
     pub(super) fn begin_call(&mut self, id: &str, key: &str) {
-        let is_other = self.calls.get(id).is_some_and(|known| !known.waits() && *known.block != *key);
-        let before = if is_other { self.calls.remove(id) } else { None };
+        self.new_call(id, key, Before::Nothing);
+    }
+
+    fn new_call(&mut self, id: &str, key: &str, before: Before) {
         let path = &mut self.path;
         let call = self.calls.get_or_insert(id, || {
             path.keep_call(id, before);
@@ -63,14 +119,13 @@ impl AgentEvents {
                 input: String::new(),
                 input_told: 0,
                 input_done: false,
-                output: None,
+                halves: [Half::default(); 2],
+                gave: Gave::default(),
                 is_error: false,
+                made: false,
                 ended: false,
                 told: false,
                 is_open: false,
-                images: None,
-                content: None,
-                meta: None,
                 error: None,
             }
         });
@@ -79,16 +134,20 @@ impl AgentEvents {
         }
     }
 
-    /// The call's id became known.
-    pub(super) fn rename_call(&mut self, before: &str, now: &str) {
-        if let Some(mut call) = self.calls.remove(before) {
-            call.id = now.into();
-            // One that was told of under the id before its place was known: the rows are two, and stay so.
-            self.calls.remove(now);
-            self.path.keep_call(now, None);
-            self.open.push(now.into());
-            self.calls.get_or_insert(now, || call);
+    /// The call's id became known. What was told of a call of that id was of this one.
+    pub(super) fn rename_call(&mut self, before: &str, now: &str, sink: &mut dyn ChunkSink) {
+        let Some(mut call) = self.calls.remove(before) else { return };
+        match self.calls.remove(now).filter(|known| !known.made || known.waits()) {
+            Some(known) => {
+                sink.chunk(Chunk::Remove { key: &known.block, time: None });
+                let input = if known.input_done { known.input.clone() } else { std::mem::take(&mut call.input) };
+                call = Call { block: call.block, input, input_told: 0, ..known };
+            }
+            None => call.id = now.into(),
         }
+        self.path.keep_call(now, Before::Nothing);
+        self.open.push(now.into());
+        self.calls.get_or_insert(now, || call);
     }
 
     pub(super) fn forget_call(&mut self, id: Option<&str>) {
@@ -112,22 +171,22 @@ impl AgentEvents {
     pub(super) fn restart_input(&mut self, id: &str) {
         if let Some(call) = self.calls.get_mut(id).filter(|call| !call.input_done) {
             call.input.clear();
-            call.input_told = 0;
+            (call.input_told, call.halves[0]) = (0, Half::default());
         }
     }
 
     pub(super) fn grow_input(
         &mut self,
         id: &str,
-        more: &str,
+        delta: Option<JsonStr<'_>>,
         before: Option<&str>,
         sink: &mut dyn ChunkSink,
     ) -> Effect {
         let max = self.max_input;
         let Some(call) = self.calls.get_mut(id) else { return Effect::None };
         // The row says that it was cut.
-        if !call.input_done && call.input.len() <= max {
-            call.input.push_str(more);
+        if let Some(delta) = delta.filter(|_| !call.input_done && call.input.len() <= max) {
+            delta.decode_into(&mut call.input, &mut call.halves[0]);
         }
         self.tell_call(id, before, sink)
     }
@@ -141,6 +200,7 @@ impl AgentEvents {
         sink: &mut dyn ChunkSink,
     ) -> Effect {
         let Some(call) = self.calls.get_mut(id) else { return Effect::None };
+        call.flush();
         call.set_input(whole);
         call.input_done = true;
         call.set_state(RowState::Pending);
@@ -157,6 +217,7 @@ impl AgentEvents {
         sink: &mut dyn ChunkSink,
     ) -> Effect {
         let Some(call) = self.calls.get_mut(id) else { return Effect::None };
+        call.flush();
         let whole = said_now.get("arguments");
         let broke = matches!(state, RowState::Cancelled | RowState::Interrupted) && !call.input.is_empty();
         if !(broke && matches!(whole.raw(), "" | "{}" | "null")) {
@@ -182,77 +243,97 @@ impl AgentEvents {
             return Effect::None;
         }
         call.state = state;
+        call.flush();
         self.tell_call(id, None, sink)
     }
 
     /// What is told while a call runs.
     pub(super) fn executed(&mut self, kind: &str, event: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         let Some(id) = said(event, &["toolCallId"]) else { return Effect::None };
-        let is_new = self.calls.get(&id).is_none_or(|call| call.ended && kind == "tool_execution_start");
-        if is_new {
+        if self.calls.get(&id).is_none() {
             let key = self.key();
             self.begin_call(&id, &key);
         }
         let parent =
             said(event, &["parentToolCallId"]).and_then(|id| self.calls.get(&id)).map(|call| call.block.clone());
-        self.name_call(&id, said(event, &["toolName"]).as_deref());
+        let named = self.name_call(&id, said(event, &["toolName"]).as_deref());
         let Some(call) = self.calls.get_mut(&id) else { return Effect::None };
-        if !call.told {
+        let mut is_news = !call.told;
+        if is_news {
             call.parent = parent.filter(|parent| *parent != call.block);
         }
         if !call.input_done && event.get("args").exists() {
             call.set_input(event.get("args"));
-            call.input_done = true;
+            (call.input_done, is_news) = (true, true);
         }
         // What comes after it has ended says nothing.
         if !call.ended {
             match kind {
-                "tool_execution_start" => call.set_state(RowState::Running),
-                "tool_execution_update" => {
-                    call.set_state(RowState::Running);
-                    call.set_result(event.get("partialResult"));
-                }
-                _ => {
+                "tool_execution_end" => {
                     call.set_result(event.get("result"));
                     call.end(event.get("isError").bool(), event.get("durationMs"));
+                    is_news = true;
+                }
+                _ => {
+                    is_news |= call.state != RowState::Running;
+                    call.set_state(RowState::Running);
+                    is_news |= call.set_result(event.get("partialResult")).is_some();
                 }
             }
         }
         let works = if kind == "tool_execution_end" { Effect::None } else { self.set_at_work(true, sink) };
-        works.and(self.tell_call(&id, None, sink))
+        if is_news || named { works.and(self.tell_call(&id, None, sink)) } else { works }
     }
 
     /// The message that hands a result to the model: the row of its call has it.
     pub(super) fn result(&mut self, message: Value<'_>, key: &str, sink: &mut dyn ChunkSink) -> Effect {
         let Some(id) = said(message, &["toolCallId"]) else { return Effect::None };
-        match self.calls.get(&id) {
-            Some(known) => self.path.keep_call(&id, Some(known.clone())),
-            None => self.begin_call(&id, key),
+        if self.calls.get(&id).is_none() {
+            self.begin_call(&id, key);
         }
-        self.name_call(&id, said(message, &["toolName"]).as_deref());
+        let named = self.name_call(&id, said(message, &["toolName"]).as_deref());
         let Some(call) = self.calls.get_mut(&id) else { return Effect::None };
-        call.set_result(message);
+        let (state, ended, is_error, told) = (call.state, call.ended, call.is_error, call.told);
+        let meta = call.gave.meta.clone();
+        let gave = call.set_result(message).map(Box::new);
         call.end(message.get("isError").bool(), message.get("durationMs"));
-        self.tell_call(&id, None, sink)
+        let is_news = !told || named || gave.is_some() || (state, ended, is_error) != (call.state, true, call.is_error);
+        self.path.keep_call(&id, Before::Result { state, ended, is_error, meta, gave });
+        if is_news { self.tell_call(&id, None, sink) } else { Effect::None }
     }
 
     /// What was said of a call is on another branch: it is what it was before.
-    pub(super) fn take_back(&mut self, id: &str, before: Option<Call>, sink: &mut dyn ChunkSink) -> Effect {
-        self.calls.remove(id);
-        let Some(mut before) = before else { return Effect::None };
-        before.input_told = 0;
-        self.calls.get_or_insert(id, || before);
+    pub(super) fn take_back(&mut self, id: &str, before: Before, sink: &mut dyn ChunkSink) -> Effect {
+        match before {
+            Before::Nothing => {
+                self.calls.remove(id);
+                return Effect::None;
+            }
+            Before::Other(mut other) => {
+                other.input_told = 0;
+                self.calls.remove(id);
+                self.calls.get_or_insert(id, || *other);
+            }
+            Before::Result { state, ended, is_error, meta, gave } => {
+                let Some(call) = self.calls.get_mut(id) else { return Effect::None };
+                (call.state, call.ended, call.is_error) = (state, ended, is_error);
+                if let Some(gave) = gave {
+                    call.gave = *gave;
+                }
+                call.gave.meta = meta;
+            }
+        }
         self.tell_call(id, None, sink)
     }
 
-    pub(super) fn grow_output(&mut self, id: &str, more: &str, sink: &mut dyn ChunkSink) -> Effect {
+    pub(super) fn grow_output(&mut self, id: &str, delta: JsonStr<'_>, sink: &mut dyn ChunkSink) -> Effect {
         let max = self.max_input;
         let Some(call) = self.calls.get_mut(id) else { return Effect::None };
         call.set_state(RowState::Running);
-        let output = call.output.get_or_insert_default();
+        let output = call.gave.output.get_or_insert_default();
         let same = output.len();
         if same <= max {
-            output.push_str(more);
+            delta.decode_into(output, &mut call.halves[1]);
         }
         if !call.told {
             return self.tell_call(id, None, sink);
@@ -272,8 +353,8 @@ impl AgentEvents {
     ) -> Effect {
         let Some(call) = self.calls.get_mut(id) else { return Effect::None };
         input.clone_into(&mut call.input);
-        (call.input_done, call.ended, call.state, call.meta) = (true, true, state, meta);
-        call.output = Some(output.to_owned());
+        (call.input_done, call.ended, call.state) = (true, true, state);
+        call.gave = Gave { output: Some(output.to_owned()), meta, ..Gave::default() };
         call.is_error = state == RowState::Failed;
         self.tell_call(id, None, sink)
     }
@@ -289,9 +370,9 @@ impl AgentEvents {
         block.known_as = Some(wire_id(&call.id).unwrap_or_default().into());
         let work = work(&call.name).map(|work| Raw::written(|json| json.string(work)));
         let facts = [
-            (Fact::Images, call.images.clone()),
-            (Fact::Content, call.content.clone()),
-            (Fact::Meta, call.meta.clone()),
+            (Fact::Images, call.gave.images.clone()),
+            (Fact::Content, call.gave.content.clone()),
+            (Fact::Meta, call.gave.meta.clone()),
             (Fact::Error, call.error.clone()),
             (Fact::Work, work),
         ];
@@ -302,7 +383,7 @@ impl AgentEvents {
             input: Cow::Borrowed(&call.input),
             input_same: call.input_told.min(call.input.len()),
             input_done: call.input_done,
-            output: call.output.as_deref(),
+            output: call.gave.output.as_deref(),
             output_same: 0,
             is_error: call.is_error,
             is_remote: true,
@@ -329,7 +410,7 @@ impl Call {
     }
 
     /// Whether anything is still to come of it.
-    fn waits(&self) -> bool {
+    pub(super) fn waits(&self) -> bool {
         !self.ended && matches!(self.state, RowState::Preparing | RowState::Pending | RowState::Running)
     }
 
@@ -348,24 +429,34 @@ impl Call {
         if self.state != RowState::Cancelled {
             self.state = if failed { RowState::Failed } else { RowState::Done };
         }
-        if let Some(duration) = duration.number() {
-            self.meta = Some(member("durationMs", duration));
+        if let Some(duration) = duration.u64() {
+            self.gave.meta = Some(member("durationMs", &duration.to_string()));
         }
     }
 
-    /// What it gave back so far, or in all: it takes the place of what was.
-    fn set_result(&mut self, result: Value<'_>) {
+    /// A character whose other half never came is none.
+    fn flush(&mut self) {
+        self.halves[0].flush(&mut self.input);
+        if let Some(output) = &mut self.gave.output {
+            self.halves[1].flush(output);
+        }
+    }
+
+    /// What it gave back so far, or in all: it takes the place of what was, which is the answer. None: nothing is said.
+    fn set_result(&mut self, result: Value<'_>) -> Option<Gave> {
         let content = result.get("content");
         if !content.exists() && result.str().is_none() {
-            return;
+            return None;
         }
-        let words = result.str().map_or_else(|| content_text(content), crate::json::JsonStr::text);
-        if self.output.as_deref() != Some(&*words) {
-            self.output = Some(words.into_owned());
-        }
-        self.images = images(content);
+        let words = result.str().map_or_else(|| content_text(content), JsonStr::text);
         let diff = said(result.get("details"), &["diff"]);
-        self.content = diff.map(|diff| list_of_one(&[("type", "patch"), ("text", &diff)]));
+        let gave = Gave {
+            output: Some(words.into_owned()),
+            images: images(content),
+            content: diff.map(|diff| list_of_one(&[("type", "patch"), ("text", &diff)])),
+            meta: self.gave.meta.clone(),
+        };
+        Some(std::mem::replace(&mut self.gave, gave))
     }
 }
 
@@ -385,7 +476,7 @@ fn means_the_same(one: Value<'_>, other: Value<'_>) -> bool {
     if one.is_object() && other.is_object() {
         let mut members = one.members().zip(other.members());
         let same = |((name, one), (named, other)): (_, _)| -> bool {
-            let (name, named): (crate::json::JsonStr<'_>, crate::json::JsonStr<'_>) = (name, named);
+            let (name, named): (JsonStr<'_>, JsonStr<'_>) = (name, named);
             name.text() == named.text() && means_the_same(one, other)
         };
         return one.members().count() == other.members().count() && members.all(same);

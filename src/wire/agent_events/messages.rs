@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::{AgentEvents, content_text, failure, image, images, is_assistant, member, text, usage};
-use crate::chunk::{Block, Chunk, ChunkSink, Effect};
-use crate::json::{JsonWriter, Raw, Value};
+use super::calls::{decoded, placed};
+use super::{AgentEvents, content_text, failure, image, images, is_assistant, mark, member, text, usage};
+use crate::chunk::{Block, Chunk, ChunkSink, Effect, Refusal};
+use crate::json::{Half, JsonStr, JsonWriter, Raw, Value};
 use crate::row::{Fact, RowKind, RowState, said};
 
 /// The assistant's message that goes on.
@@ -28,6 +29,8 @@ struct Part {
     ended: bool,
     /// Blank text, which shows nothing until more comes.
     blank: String,
+    /// A character of which the next delta has the other half.
+    half: Half,
 }
 
 /// Whether this is an event about one part of an assistant's message.
@@ -47,7 +50,9 @@ impl AgentEvents {
         }
         self.count += 1;
         let number = self.count;
-        self.begun = Some((number, (&*role).into()));
+        if self.begun.len() < self.max_parts {
+            self.begun.push((number, (&*role).into()));
+        }
         self.plain_message(number, message, false, sink)
     }
 
@@ -60,16 +65,23 @@ impl AgentEvents {
     pub(super) fn drop_message(&mut self, state: RowState, sink: &mut dyn ChunkSink) -> Effect {
         let Some(message) = self.current.take() else { return Effect::None };
         let mut effect = Effect::None;
-        for part in &message.parts {
+        for part in message.parts {
             effect = effect.and(self.end_part(part, state, sink));
         }
         effect
     }
 
-    fn end_part(&mut self, part: &Part, state: RowState, sink: &mut dyn ChunkSink) -> Effect {
+    fn end_part(&mut self, mut part: Part, state: RowState, sink: &mut dyn ChunkSink) -> Effect {
         match &part.call {
             Some(id) => self.end_call(id, state, sink),
-            None if part.shown => sink.chunk(Chunk::BlockEnd { key: &part.key, state }),
+            None if part.shown => {
+                let mut rest = String::new();
+                let grown = match part.half.flush(&mut rest) {
+                    true => sink.chunk(Chunk::BlockText { key: &part.key, text: &rest }),
+                    false => Effect::None,
+                };
+                grown.and(sink.chunk(Chunk::BlockEnd { key: &part.key, state }))
+            }
             None => Effect::None,
         }
     }
@@ -80,10 +92,11 @@ impl AgentEvents {
         let (Some((part, step)), Some(index)) = (kind.split_once('_'), event.get("contentIndex").u64()) else {
             return Effect::None;
         };
+        let Some(place) = self.place(index) else { return Effect::Refused(Refusal::OpenBlocks) };
         if self.current.is_none() {
             self.begin_answer();
         }
-        let there = partial.get("content").items().nth(usize::try_from(index).unwrap_or(usize::MAX));
+        let there = partial.get("content").items().nth(place);
         let there = there.unwrap_or(Value::ABSENT);
         let row = match part {
             "text" => RowKind::Text,
@@ -107,8 +120,16 @@ impl AgentEvents {
                 let whole = part_text(there).map(crate::json::JsonStr::text).unwrap_or_default();
                 self.set_text(index, row, &whole, RowState::Streaming, sink)
             }
-            _ => self.grow_text(index, row, &text(event.get("delta")), sink),
+            _ => match event.get("delta").str() {
+                Some(delta) => self.grow_text(index, row, delta, sink),
+                None => Effect::None,
+            },
         }
+    }
+
+    /// A place that a message may have.
+    fn place(&self, index: u64) -> Option<usize> {
+        usize::try_from(index).ok().filter(|place| *place < self.max_parts)
     }
 
     fn part(&mut self, index: u64) -> Option<&mut Part> {
@@ -148,7 +169,16 @@ impl AgentEvents {
                 key.push_str(&["-", &message.replaced.to_string()].concat());
             }
             let key = key.into();
-            let part = Part { index, kind, key, call: None, shown: false, ended: false, blank: String::new() };
+            let part = Part {
+                index,
+                kind,
+                key,
+                call: None,
+                shown: false,
+                ended: false,
+                blank: String::new(),
+                half: Half::default(),
+            };
             parts.insert(place, part);
         }
         let next = parts.get(place + 1..).and_then(|rest| rest.iter().find(|part| part.shown));
@@ -156,8 +186,9 @@ impl AgentEvents {
         parts.get_mut(place).map(|part| (part, next))
     }
 
-    fn grow_text(&mut self, index: u64, kind: RowKind, more: &str, sink: &mut dyn ChunkSink) -> Effect {
+    fn grow_text(&mut self, index: u64, kind: RowKind, delta: JsonStr<'_>, sink: &mut dyn ChunkSink) -> Effect {
         let Some((part, _)) = self.part_of(index, kind, sink) else { return Effect::None };
+        let more = &*decoded(delta, &mut part.half);
         if part.shown {
             return if more.is_empty() {
                 Effect::None
@@ -169,8 +200,10 @@ impl AgentEvents {
         if more.trim().is_empty() {
             return Effect::None;
         }
-        let whole = std::mem::take(&mut part.blank);
-        self.set_text(index, kind, &whole, RowState::Streaming, sink)
+        let (whole, half) = (std::mem::take(&mut part.blank), part.half);
+        let shown = self.set_text(index, kind, &whole, RowState::Streaming, sink);
+        self.part(index).into_iter().for_each(|part| part.half = half);
+        shown
     }
 
     /// All of a text: where it is blank nothing shows.
@@ -185,6 +218,7 @@ impl AgentEvents {
         let Some((part, next)) = self.part_of(index, kind, sink) else { return Effect::None };
         let key = part.key.clone();
         part.blank.clear();
+        part.half = Half::default();
         let is_blank = whole.trim().is_empty();
         if is_blank && !part.shown {
             part.blank.push_str(whole);
@@ -220,20 +254,16 @@ impl AgentEvents {
         let id = said(event, &["id"]).or_else(|| said(call, &["id"])).or_else(|| said(there, &["id"]));
         let name = said(event, &["toolName"]).or_else(|| said(call, &["name"])).or_else(|| said(there, &["name"]));
         let Some((known, next)) = self.call_part(index, id.as_deref(), sink) else { return Effect::None };
-        let (delta, whole) = match step {
-            "delta" => (text(event.get("delta")), Value::ABSENT),
-            "end" => (Cow::Borrowed(""), call.get("arguments")),
-            _ => (Cow::Borrowed(""), Value::ABSENT),
-        };
+        let delta = if step == "delta" { event.get("delta").str() } else { None };
         if step == "start" {
             self.restart_input(&known);
         }
         let begun = self.told_call(&known);
         let named = self.name_call(&known, name.as_deref());
         match step {
-            "end" => self.end_input(&known, whole, next.as_deref(), sink),
-            _ if begun && !named && delta.is_empty() => Effect::None,
-            _ => self.grow_input(&known, &delta, next.as_deref(), sink),
+            "end" => self.end_input(&known, call.get("arguments"), next.as_deref(), sink),
+            _ if begun && !named && delta.is_none_or(JsonStr::is_empty) => Effect::None,
+            _ => self.grow_input(&known, delta, next.as_deref(), sink),
         }
     }
 
@@ -253,14 +283,15 @@ impl AgentEvents {
         let known = before.as_deref().filter(|known| !known.starts_with('\n'));
         let now: Box<str> = match known.or(id).or(before.as_deref()) {
             Some(id) => id.into(),
-            None => ["\n", &*key].concat().into(),
+            None => placed(&key),
         };
         part.call = Some(now.clone());
-        match before {
-            Some(before) if before != now => self.rename_call(&before, &now),
-            _ => {}
+        if let Some(before) = before.filter(|before| *before != now) {
+            self.rename_call(&before, &now, sink);
         }
-        self.begin_call(&now, &key);
+        // A call that has a row keeps it.
+        let key = self.make_call(&now, &key);
+        self.part(index).into_iter().for_each(|part| part.key = key.clone());
         Some((now, next))
     }
 
@@ -268,17 +299,20 @@ impl AgentEvents {
     pub(super) fn end_message(&mut self, message: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         let role = text(message.get("role"));
         if role != "assistant" {
-            let begun = self.begun.take().filter(|(_, known)| **known == *role);
-            let number = begun.map_or_else(
-                || {
+            let begun = self.begun.iter().position(|(_, known)| **known == *role);
+            // The row of a result is that of its call, which has a name of its own.
+            let number = match begun.map(|place| self.begun.remove(place)).filter(|_| role != "toolResult") {
+                Some((number, _)) => number,
+                None => {
                     self.count += 1;
                     self.count
-                },
-                |(number, _)| number,
-            );
+                }
+            };
             return self.plain_message(number, message, true, sink);
         }
-        self.answers += 1;
+        if self.answers.len() < self.max_parts {
+            self.answers.push(mark(message));
+        }
         if self.current.is_none() {
             self.begin_answer();
         }
@@ -314,6 +348,10 @@ impl AgentEvents {
         let mut index = 0;
         let alone = content.str().map(|_| content);
         for item in alone.into_iter().chain(content.items()) {
+            if self.place(index).is_none() {
+                effect = effect.and(Effect::Refused(Refusal::OpenBlocks));
+                break;
+            }
             let kind = match &*text(item.get("type")) {
                 "text" | "" => RowKind::Text,
                 "thinking" => RowKind::Reasoning,
@@ -356,7 +394,7 @@ impl AgentEvents {
         for part in message.parts.split_off(place) {
             effect = effect.and(match keeps {
                 true if part.ended && part.call.is_none() => Effect::None,
-                true => self.end_part(&part, state, sink),
+                true => self.end_part(part, state, sink),
                 false if part.shown => {
                     self.forget_call(part.call.as_deref());
                     sink.chunk(Chunk::Remove { key: &part.key, time: None })
@@ -467,23 +505,26 @@ impl AgentEvents {
     pub(super) fn shell_says(&mut self, event: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         let id = text(event.get("id"));
         let known = self.shells.iter().find(|(known, _)| **known == *id).map(|(_, key)| key.clone());
+        if known.is_none() && self.shells.len() >= self.max_parts {
+            return Effect::Refused(Refusal::OpenBlocks);
+        }
         let key = known.unwrap_or_else(|| {
             let key: Box<str> = self.key().into();
             self.shells.push(((&*id).into(), key.clone()));
             key
         });
-        let call: Box<str> = ["\n", &*key].concat().into();
+        let call = placed(&key);
         self.begin_call(&call, &key);
         self.name_call(&call, Some("bash"));
-        self.grow_output(&call, &text(event.get("delta")), sink)
+        event.get("delta").str().map_or(Effect::None, |delta| self.grow_output(&call, delta, sink))
     }
 
     /// A command of the user's has run: the oldest that did, if any was told of.
     fn shell_ended(&mut self, shell: Value<'_>, key: &str, sink: &mut dyn ChunkSink) -> Effect {
-        let id: Box<str> = ["\n", key].concat().into();
+        let id = placed(key);
         if self.calls.get(&id).is_none() && !self.shells.is_empty() {
             let (_, known) = self.shells.remove(0);
-            self.rename_call(&["\n", &*known].concat(), &id);
+            self.rename_call(&placed(&known), &id, sink);
         }
         if self.calls.get(&id).is_none() {
             self.begin_call(&id, key);

@@ -8,7 +8,7 @@ mod messages;
 
 use std::borrow::Cow;
 
-use super::{Outcome, RecordDecoder, error_message, retryable, set_panel, tell_usage};
+use super::{Outcome, RecordDecoder, error_message, retryable, set_panel};
 use crate::chunk::{Block, Chunk, ChunkSink, Effect, Usage};
 use crate::json::{JsonStr, JsonWriter, Raw, Tape, Value};
 use crate::limits::Limits;
@@ -25,10 +25,10 @@ pub(super) struct AgentEvents {
     count: u64,
     /// The assistant's message that goes on.
     current: Option<Message>,
-    /// A message of another role that has begun: its number, and what the role is.
-    begun: Option<(u64, Box<str>)>,
-    /// Assistant messages that have ended in this run.
-    answers: usize,
+    /// Messages of other roles that have begun: their numbers, and what the role is.
+    begun: Vec<(u64, Box<str>)>,
+    /// Assistant messages that have ended in this run, by their times or else their lengths.
+    answers: Vec<Box<str>>,
     calls: Sorted<Call>,
     /// Ids of calls that had not ended when they were last told of, and of some that have since.
     open: Vec<Box<str>>,
@@ -38,8 +38,12 @@ pub(super) struct AgentEvents {
     /// Commands of the user's that run, by their id.
     shells: Vec<(Box<str>, Box<str>)>,
     path: Path,
+    /// What is wrong with the record that is read.
+    wrong: Option<&'static str>,
     at_work: Option<bool>,
     max_input: usize,
+    /// Parts of a message, and commands that run at once.
+    max_parts: usize,
 }
 
 /// What a record may be read as: nothing that is known, or what it did.
@@ -50,16 +54,18 @@ impl AgentEvents {
         AgentEvents {
             count: 0,
             current: None,
-            begun: None,
-            answers: 0,
+            begun: Vec::new(),
+            answers: Vec::new(),
             calls: Sorted::default(),
             open: Vec::new(),
             retry: None,
             compaction: None,
             shells: Vec::new(),
             path: Path::default(),
+            wrong: None,
             at_work: None,
             max_input: limits.tool_input_bytes,
+            max_parts: limits.open_blocks,
         }
     }
 
@@ -70,7 +76,8 @@ impl AgentEvents {
         let kind = text(value.get("type"));
         let shown = match &*kind {
             "agent_start" => {
-                self.answers = 0;
+                self.answers.clear();
+                self.begun.clear();
                 self.set_at_work(true, sink)
             }
             "turn_start" | "turn_end" | "save_point" | "extension_ui_request" => Effect::None,
@@ -106,7 +113,7 @@ impl AgentEvents {
             }
             "entry_appended" => self.entry_appended(value.get("entry"), sink)?,
             "session_info_changed" => name_session(value, sink),
-            "thinking_level_changed" => set_panel(sink, PanelName::Mode, "thinkingLevel", &Raw::of(value.get("level"))),
+            "thinking_level_changed" => self.set_mode("thinkingLevel", value.get("level"), sink),
             "compaction_start" | "auto_compaction_start" => self.compact(sink),
             "compaction_end" | "auto_compaction_end" => self.compacted(value, sink),
             "auto_retry_start" | "summarization_retry_scheduled" => self.try_again(value, sink),
@@ -185,12 +192,13 @@ impl AgentEvents {
 
     /// A run has ended. One that failed before any message of it began is known from here only.
     fn end_run(&mut self, event: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
-        let answers = event.get("messages").items().filter(|message| is_assistant(*message));
+        let answers: Vec<Value<'_>> = event.get("messages").items().filter(|message| is_assistant(*message)).collect();
+        let seen = answers.iter().rposition(|answer| self.answers.contains(&mark(*answer)));
+        let seen = seen.map_or(self.answers.len(), |last| last + 1);
         let mut effect = Effect::None;
-        for message in answers.skip(std::mem::take(&mut self.answers)) {
-            effect = effect.and(self.end_message(message, sink));
+        for answer in answers.into_iter().skip(seen) {
+            effect = effect.and(self.end_message(answer, sink));
         }
-        self.answers = 0;
         match event.get("willRetry").bool() {
             Some(true) => effect,
             _ => effect.and(self.settle(false, sink)),
@@ -204,6 +212,8 @@ impl AgentEvents {
         for id in std::mem::take(&mut self.open) {
             effect = effect.and(self.end_call(&id, state, sink));
         }
+        let calls = &self.calls;
+        self.shells.retain(|(_, key)| calls.get(&calls::placed(key)).is_some_and(Call::waits));
         for key in [self.retry.take(), self.compaction.take()].into_iter().flatten() {
             effect = effect.and(sink.chunk(Chunk::BlockState { key: &key, state: RowState::Cancelled }));
         }
@@ -264,7 +274,11 @@ impl RecordDecoder for AgentEvents {
         if self.at_work.is_none() {
             self.set_at_work(false, sink);
         }
-        self.read(value, sink).map_or(Outcome::Skipped, Outcome::from)
+        let read = self.read(value, sink);
+        match self.wrong.take() {
+            Some(reason) => Outcome::Faulted(reason),
+            None => read.map_or(Outcome::Skipped, Outcome::from),
+        }
     }
 
     fn finish(&mut self, _sink: &mut dyn ChunkSink) {}
@@ -325,6 +339,11 @@ pub(super) fn fits(value: Value<'_>) -> bool {
     }
 }
 
+/// What tells an answer from others of its run.
+fn mark(answer: Value<'_>) -> Box<str> {
+    answer.get("timestamp").number().map_or_else(|| answer.raw().len().to_string().into(), Box::from)
+}
+
 fn is_assistant(message: Value<'_>) -> bool {
     message.get("role").str().is_some_and(|role| role.raw() == "assistant")
 }
@@ -381,10 +400,10 @@ fn images(content: Value<'_>) -> Option<Raw> {
 
 /// One image, as a list of it.
 fn image(item: Value<'_>) -> Option<Raw> {
-    let data = item.get("data").str()?;
+    let data = item.get("data").str()?.text();
     // One generation of the interface has the one name, the wire the other.
     let kind = said(item, &["mimeType", "mediaType"]).unwrap_or(Cow::Borrowed("image/png"));
-    let url = ["data:", &kind, ";base64,", data.raw()].concat();
+    let url = ["data:", &kind, ";base64,", &data].concat();
     Some(list_of_one(&[("url", &url), ("mediaType", &kind)]))
 }
 
@@ -394,9 +413,9 @@ fn compaction_facts(compaction: Value<'_>) -> Vec<(Fact, Raw)> {
     facts
 }
 
-/// Tokens of a message; where nothing was used nothing is said.
+/// Tokens of a message, all of them; where nothing was used nothing is said.
 fn usage(usage: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
-    let count = |name: &str| usage.get(name).u64().filter(|count| *count > 0);
+    let count = |name: &str| usage.get(name).u64();
     let used = Usage {
         input_tokens: count("input"),
         output_tokens: count("output"),
@@ -404,7 +423,8 @@ fn usage(usage: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
         reasoning_tokens: count("reasoning"),
         cached_tokens: count("cacheRead"),
     };
-    tell_usage(used, sink)
+    let counts = [used.input_tokens, used.output_tokens, used.total_tokens, used.cached_tokens];
+    if counts.iter().flatten().all(|count| *count == 0) { Effect::None } else { sink.chunk(Chunk::Usage(used)) }
 }
 
 /// The session's name; without one, or with an empty one, it has none.
