@@ -191,8 +191,8 @@ impl AgentEvents {
 
     /// The leaf is another entry.
     fn move_leaf(&mut self, target: Value<'_>, sink: &mut dyn ChunkSink) -> Effect {
-        let target = target.str().map(|target| Box::from(&*target.text()));
-        if target.as_ref().is_some_and(|target: &Box<str>| self.path.known.get(target).is_none()) {
+        let target: Option<Box<str>> = target.str().map(|target| (&*target.text()).into());
+        if target.as_deref().is_some_and(|target| self.path.known.get(target).is_none()) {
             self.wrong = Some("missing-target");
             return Effect::None;
         }
