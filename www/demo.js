@@ -344,7 +344,7 @@ async function start() {
       item.append(what, code);
       return item;
     }));
-    $("clock").textContent = choice.live ? "" : `${(player.at / 1000).toFixed(1)} s · ${player.next}${player.waits ? "" : ` of ${player.pieces.length}`} pieces`;
+    $("clock").textContent = choice.live || choice.session ? "" : `${(player.at / 1000).toFixed(1)} s · ${player.next}${player.waits ? "" : ` of ${player.pieces.length}`} pieces`;
     $("progress").style.scale = `${player.next / (player.pieces.length || 1)} 1`;
   }
 

@@ -116,7 +116,6 @@ export class SessionTree {
       return item;
     });
     $("entries").replaceChildren(...items.filter(Boolean));
-    $("sessionname").textContent = session.name() ?? "Session";
   }
 }
 

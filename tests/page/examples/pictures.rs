@@ -17,8 +17,9 @@ use std::path::Path;
 use page::{Page, Reader, each_browser_of};
 
 const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../www/demo.png");
-/// The scene that is no recording.
+/// The scenes that are no recordings.
 const LIVE: &str = "A live task";
+const SESSION: &str = "A session to walk";
 const SCREENS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/screens");
 
 fn main() {
@@ -87,6 +88,14 @@ async fn scenes(page: &Page, look: &str) {
     page.wait_for_ask().await;
     keep(page, &format!("asked-{look}")).await;
 
+    page.play_through("An agent’s run").await;
+    keep(page, &format!("run-{look}")).await;
+
+    page.play_through(SESSION).await;
+    page.click("#entries [data-entry='00000008']").await;
+    keep(page, &format!("session-{look}")).await;
+    page.call("scrollTo(0, 0);", vec![]).await; // the entries stand below the chat where the window is narrow
+
     page.choose(LIVE).await;
     page.press("Play").await;
     page.wait_for_ask().await;
@@ -123,7 +132,7 @@ async fn long_call_half_way(page: &Page) {
 
 async fn every_recording(page: &Page, name: &str) {
     let recordings = page.texts("#recording option").await;
-    for (i, recording) in recordings.iter().filter(|recording| **recording != LIVE).enumerate() {
+    for (i, recording) in recordings.iter().filter(|recording| ![LIVE, SESSION].contains(&&***recording)).enumerate() {
         page.play_through(recording).await;
         page.wait_for("/ ([0-9]+) of \\1 pieces/.test(document.querySelector('#clock').textContent)").await;
         page.screenshot(&format!("{name}-{}", i + 1)).await;
